@@ -1,0 +1,1 @@
+"""Measuring, proving, plotting and running: what the notebooks of this series use."""

@@ -1,0 +1,1 @@
+"""Figures in one style; each function returns a `Chart` with alternative text."""

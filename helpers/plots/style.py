@@ -1,0 +1,87 @@
+"""One look for every figure: colours and hatches say which kind a number is."""
+
+import io
+from dataclasses import dataclass
+from pathlib import Path
+
+import matplotlib
+from matplotlib.figure import Figure
+
+PAPER = "#fcfcfa"  # opaque, so that a figure reads the same on a light and a dark page
+INK = "#22262b"
+GRID = "#d9d9d4"
+
+
+@dataclass(frozen=True)
+class Kind:
+    """How one of the three kinds of number is drawn."""
+
+    name: str
+    colour: str
+    hatch: str
+
+
+KINDS = {
+    "measured": Kind("measured", "#1b6ca8", ""),
+    "predicted": Kind("predicted", "#e08e1b", "//"),
+    "published": Kind("published", "#7d7d7d", ".."),
+}
+UNPROVEN = "#c0392b"
+ACCENTS = ("#1b6ca8", "#c0562b", "#3d8f5a", "#7b4fa3", "#b8860b", "#5c6b73")
+
+_RC = {
+    "figure.facecolor": PAPER,
+    "axes.facecolor": PAPER,
+    "savefig.facecolor": PAPER,
+    "text.color": INK,
+    "axes.labelcolor": INK,
+    "axes.edgecolor": INK,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "axes.grid": True,
+    "grid.color": GRID,
+    "axes.axisbelow": True,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "font.size": 10,
+    "hatch.linewidth": 0.6,
+    "svg.fonttype": "path",
+    "svg.hashsalt": "ai-on-aws-silicon",
+}
+
+
+def figure(width: float = 7.5, height: float = 4.0, **kwargs) -> tuple[Figure, object]:
+    """A figure and its axes in the series' style (sizes in inches)."""
+    with matplotlib.rc_context(_RC):
+        # a Figure of its own, not pyplot's: no global state, nothing to close
+        fig = Figure(figsize=(width, height), layout="constrained")
+        axes = fig.subplots(**kwargs)
+    return fig, axes
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A figure with its alternative text; the last value of a notebook cell."""
+
+    figure: Figure
+    alt: str
+
+    def svg(self) -> str:
+        return self._render("svg").decode()
+
+    def save(self, path: str | Path) -> None:
+        """Write the figure; the suffix chooses the format (.png, .svg)."""
+        path = Path(path)
+        path.write_bytes(self._render(path.suffix.removeprefix(".")))
+
+    def _render(self, form: str) -> bytes:
+        buffer = io.BytesIO()
+        # without a date the same figure gives the same bytes
+        metadata = {"Date": None} if form == "svg" else None
+        with matplotlib.rc_context(_RC):
+            self.figure.savefig(buffer, format=form, dpi=150, metadata=metadata)
+        return buffer.getvalue()
+
+    def _repr_mimebundle_(self, include=None, exclude=None):
+        data = {"image/svg+xml": self.svg(), "text/plain": self.alt}
+        return data, {"image/svg+xml": {"alt": self.alt}}
