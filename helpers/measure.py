@@ -1,0 +1,214 @@
+"""Time a function soundly: warm up until steady, keep every sample.
+
+First used in notebook 00_start_here.
+"""
+
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy import stats
+
+WARM_UP_CALLS = (3, 50)  # at least, at most
+SAMPLES = (10, 10_000)
+STEADY = 0.05  # three warm-up calls this close to each other end the warm-up
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """Raw samples of one function; every statistic is computed when it is read.
+
+    Attributes
+    ----------
+    name : str
+    samples : tuple of float
+        Seconds a call, in the order they were taken.
+    warm_ups : tuple of float
+        Seconds of the calls before the first sample; kept, never counted.
+    load : float
+        The machine's load average when sampling ended.
+    """
+
+    name: str
+    samples: tuple[float, ...]
+    warm_ups: tuple[float, ...] = ()
+    load: float = 0.0
+
+    @cached_property
+    def median(self) -> float:
+        """Seconds a call."""
+        return float(np.median(self.samples))
+
+    @cached_property
+    def mad(self) -> float:
+        """Median absolute deviation from the median, in seconds."""
+        return float(stats.median_abs_deviation(self.samples))
+
+    @cached_property
+    def interval(self) -> tuple[float, float]:
+        """95 % interval of the median in seconds (BCa bootstrap, seeded)."""
+        return median_interval(self.samples)
+
+    def throughput(self, items: int = 1) -> float:
+        """Items a second when one call handles `items` of them."""
+        return items / self.median
+
+    @property
+    def warnings(self) -> list[str]:
+        """Why this measurement should not be trusted, and what to do about it."""
+        return [text for bad, text in _judge(self) if bad]
+
+    def __str__(self) -> str:
+        low, high = self.interval
+        text = (
+            f"{self.name}: {_seconds(self.median)} a call "
+            f"(95 % interval {_seconds(low)} to {_seconds(high)}, "
+            f"{len(self.samples)} samples, measured)"
+        )
+        return "\n".join([text, *(f"  caution: {w}" for w in self.warnings)])
+
+    __repr__ = __str__
+
+
+def measure(
+    fn: Callable[[], object],
+    *,
+    name: str = "",
+    budget: float = 1.0,
+    sync: Callable[[], None] | None = None,
+) -> Measurement:
+    """Call `fn` until its time is steady, then take samples for `budget` seconds.
+
+    Parameters
+    ----------
+    fn : callable without arguments
+        One call is one sample.
+    name : str
+        What the measurement is called; the function's own name by default.
+    budget : float
+        Seconds of sampling. At least 10 samples are taken, whatever they cost.
+    sync : callable, optional
+        Waits until the device has finished; it runs inside the timed region.
+
+    Returns
+    -------
+    Measurement
+    """
+    warm_ups = warm_up(fn, sync=sync, limit=budget)
+    samples = take(fn, sync=sync, budget=budget)
+    return Measurement(
+        name=name or getattr(fn, "__name__", "function"),
+        samples=tuple(samples),
+        warm_ups=tuple(warm_ups),
+        load=os.getloadavg()[0],
+    )
+
+
+def warm_up(
+    fn: Callable[[], object],
+    *,
+    sync: Callable[[], None] | None = None,
+    limit: float,
+) -> list[float]:
+    """Call `fn` until three calls in a row agree, or `limit` seconds have passed."""
+    fewest, most = WARM_UP_CALLS
+    end = time.monotonic() + limit
+    times: list[float] = []
+    while len(times) < most:
+        times.append(sample(fn, sync))
+        last = times[-3:]
+        steady = len(times) >= fewest and max(last) - min(last) <= STEADY * min(last)
+        if steady or (len(times) >= fewest and time.monotonic() > end):
+            break
+    return times
+
+
+def take(
+    fn: Callable[[], object],
+    *,
+    sync: Callable[[], None] | None = None,
+    budget: float,
+) -> list[float]:
+    """Samples in seconds, for `budget` seconds and within the limits of `SAMPLES`."""
+    fewest, most = SAMPLES
+    end = time.monotonic() + budget
+    samples: list[float] = []
+    while len(samples) < fewest or (
+        time.monotonic() < end and len(samples) < most
+    ):
+        samples.append(sample(fn, sync))
+    return samples
+
+
+def sample(fn: Callable[[], object], sync: Callable[[], None] | None = None) -> float:
+    """The seconds of one call on the monotonic clock."""
+    start = time.perf_counter_ns()
+    fn()
+    if sync is not None:
+        sync()
+    return (time.perf_counter_ns() - start) * 1e-9
+
+
+def median_interval(samples, level: float = 0.95) -> tuple[float, float]:
+    """Interval of the median by the BCa bootstrap of scipy (2000 resamples, seeded)."""
+    values = np.asarray(samples, dtype=float)
+    if len(values) < 3 or np.ptp(values) == 0:
+        return float(values.min()), float(values.max())
+    found = stats.bootstrap(
+        (values[-2000:],),
+        np.median,
+        confidence_level=level,
+        n_resamples=2000,
+        vectorized=True,
+        rng=np.random.default_rng(0),
+    ).confidence_interval
+    # BCa is undefined where all jackknife medians agree; the range is honest then.
+    if not np.isfinite([found.low, found.high]).all():
+        return float(values.min()), float(values.max())
+    return float(found.low), float(found.high)
+
+
+def _judge(m: Measurement) -> list[tuple[bool, str]]:
+    """The checks of a measurement: (it failed, what it means and what to do)."""
+    samples = np.asarray(m.samples)
+    half = len(samples) // 2
+    drift = (
+        abs(np.median(samples[half:]) / np.median(samples[:half]) - 1) if half else 0.0
+    )
+    cores = len(os.sched_getaffinity(0))
+    return [
+        (
+            m.median < 1e-4,
+            f"a call takes {_seconds(m.median)}; below 0.1 ms the clock and Python's "
+            "own call weigh in: time a larger piece of work",
+        ),
+        (
+            len(samples) < SAMPLES[0],
+            f"only {len(samples)} samples; raise the budget",
+        ),
+        (
+            m.mad > 0.1 * m.median,
+            f"samples spread by {m.mad / m.median:.0%} (MAD); close other programs or "
+            "raise the budget",
+        ),
+        (
+            bool(half >= 5 and drift > 0.1),
+            f"the second half is {drift:.0%} away from the first: still warming up, or "
+            "the machine changed; measure again",
+        ),
+        (
+            m.load > 1.5 * cores,
+            f"load average {m.load:.1f} on {cores} cores: others are using this "
+            "machine; compare only within a race",
+        ),
+    ]
+
+
+def _seconds(value: float) -> str:
+    for unit, scale in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
+        if value >= scale:
+            return f"{value / scale:.3g} {unit}"
+    return f"{value / 1e-9:.3g} ns"
