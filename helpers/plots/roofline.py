@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -70,22 +70,23 @@ def roofline(
     style.Chart
         its text says each point's share of what its intensity allows
     """
-    points = [p if isinstance(p, Point) else Point(*p) for p in points]
+    places = [p if isinstance(p, Point) else Point(*p) for p in points]
+    axes: Any
     fig, axes = style.figure(7.5, 4.6)
     axes.set_xscale("log")
     axes.set_yscale("log")
-    _limits(axes, points, ceilings)
+    _limits(axes, places, ceilings)
     _draw_ceilings(axes, ceilings)
-    for point in points:
+    for place in places:
         axes.plot(
-            point.intensity,
-            point.rate,
-            _MARKERS[point.kind],
-            color=style.KINDS[point.kind].colour,
+            place.intensity,
+            place.rate,
+            _MARKERS[place.kind],
+            color=style.KINDS[place.kind].colour,
             markeredgecolor=style.INK,
             markersize=8,
         )
-    _legend(axes, points)
+    _legend(axes, places)
     axes.set_xlabel("arithmetic intensity (flop/byte)")
     axes.set_ylabel("Gflop/s")
     axes.yaxis.set_major_formatter(lambda value, _: f"{value / 1e9:g}")
@@ -93,11 +94,11 @@ def roofline(
     fig.canvas.draw()
     labels.annotate(
         axes,
-        [p.label for p in points],
-        [p.intensity for p in points],
-        [p.rate for p in points],
+        [p.label for p in places],
+        [p.intensity for p in places],
+        [p.rate for p in places],
     )
-    return style.Chart(fig, _alt(points, ceilings))
+    return style.Chart(fig, _alt(places, ceilings))
 
 
 def _limits(axes, points, ceilings):
