@@ -104,7 +104,7 @@ class Dma:
     recommended_bytes: int  # documented minimum for an efficient transfer
     overhead_bound_bytes: int  # below it a transfer is mostly overhead
     start_seconds: float  # from the semaphore to the first byte
-    element_seconds: float  # floor of one DMA buffer, see `neuronsim.cost.dma`
+    buffer_seconds: float  # overhead of one DMA buffer (one contiguous piece)
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ class NeuronCore:
     matmul_stationary_limit: int  # columns of the stationary matrix
     matmul_moving_limit: int  # columns of the moving matrix
     min_interval_cycles: int  # MIN_II, the shortest interval between two instructions
-    access_overhead_cycles: int  # static cost of reaching a tensor
+    access_overhead_cycles: int  # of reaching a tensor; hidden between independent ones
     dependent_overhead_cycles: (
         int  # when an instruction needs the previous one's output
     )
@@ -153,6 +153,10 @@ _RESTRICTIONS = f"{ARCH2}, 'Data Movement', restrictions 1 and 2"
 _SPEC2 = f"{ARCH2}, 'Compute Engine Specifications'"
 _SPEC3 = f"{ARCH3}, 'Compute Engine Specifications'"
 
+# Example 1 moves 32 KiB in four pieces of 8 KiB and one 4-byte semaphore update through
+# one engine in 1416 ns; 32 KiB at the engine's 27.2 GB/s are 1205 ns of it.
+_BUFFER_OVERHEAD = (1416e-9 - 32 * KIB / 27.2e9) / 5
+
 
 def _dma(*rates: Alternative) -> Dma:
     """The DMA engines of one core; the generations differ in the rate only."""
@@ -165,7 +169,9 @@ def _dma(*rates: Alternative) -> Dma:
         recommended_bytes=count(2 * KIB, DMA_GUIDE),
         overhead_bound_bytes=count(256, DMA_GUIDE),
         start_seconds=real(1300e-9, f"{DMA_GUIDE}, semaphore to start, cross-engine"),
-        element_seconds=real(60e-9, "provisional"),
+        buffer_seconds=real(
+            _BUFFER_OVERHEAD, f"derived from {DMA_OVERVIEW}, Example 1"
+        ),
     )
 
 
@@ -211,7 +217,16 @@ NEURONCORE_V2 = NeuronCore(
     matmul_moving_limit=count(512, f"{ARCH2}, Tensor Engine tile size"),
     min_interval_cycles=count(64, f"{ISA}: MIN_II is 'roughly 64 engine cycles'"),
     access_overhead_cycles=count(60, f"{ARCH2}: 'overhead ... ~60 cycles'"),
-    dependent_overhead_cycles=count(100, f"{ARCH2}: static overhead '~100 cycles'"),
+    result_latency=(
+        Alternative(
+            "100 cycles", 100, f"{ARCH2}: 'static instruction overhead of 100'"
+        ),
+        Alternative("264-cycle chain", 263, f"{PERF}: '189 ns (264 ScalarE cycles)'"),
+    ),
+    wide_stride=(
+        Alternative("beyond 16 B", 17, f"{ARCH2}: 'if the stride exceeds 16 bytes'"),
+        Alternative("from 16 B", 16, f"{ARCH2}: full rate 'when less than 16 bytes'"),
+    ),
     gpsimd_start_cycles=count(150, f"{ISA}: GPSIMD_START"),
     accumulator_cycles=count(64, f"{ARCH2}: ActReadAccumulator"),
     vector_gpsimd_share_sbuf=True,  # _RESTRICTIONS 1
@@ -277,7 +292,11 @@ NEURONCORE_V3 = NeuronCore(
     matmul_moving_limit=NEURONCORE_V2.matmul_moving_limit,
     min_interval_cycles=NEURONCORE_V2.min_interval_cycles,
     access_overhead_cycles=NEURONCORE_V2.access_overhead_cycles,
-    dependent_overhead_cycles=NEURONCORE_V2.dependent_overhead_cycles,
+    result_latency=(
+        NEURONCORE_V2.result_latency[0],
+        Alternative("266-cycle chain", 265, f"{PERF}: '222 ns (266 ScalarE cycles)'"),
+    ),
+    wide_stride=NEURONCORE_V2.wide_stride,
     gpsimd_start_cycles=NEURONCORE_V2.gpsimd_start_cycles,
     accumulator_cycles=NEURONCORE_V2.accumulator_cycles,
     vector_gpsimd_share_sbuf=False,  # lifted, ARCH3 'Data Movement'
