@@ -125,9 +125,8 @@ class NeuronCore:
     matmul_moving_limit: int  # columns of the moving matrix
     min_interval_cycles: int  # MIN_II, the shortest interval between two instructions
     access_overhead_cycles: int  # of reaching a tensor; hidden between independent ones
-    dependent_overhead_cycles: (
-        int  # when an instruction needs the previous one's output
-    )
+    result_latency: tuple[Alternative, ...]  # cycles until a result can be read
+    wide_stride: tuple[Alternative, ...]  # bytes; from here a stride halves the rate
     gpsimd_start_cycles: int
     accumulator_cycles: int  # reading the Scalar engine's accumulator back
     vector_gpsimd_share_sbuf: bool
