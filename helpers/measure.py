@@ -4,17 +4,13 @@ First used in notebook 00_start_here.
 """
 
 import os
-import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from scipy import stats
 
-WARM_UP_CALLS = (3, 50)  # at least, at most
-SAMPLES = (10, 10_000)
-STEADY = 0.05  # three warm-up calls this close to each other end the warm-up
+from helpers.sampling import SAMPLES, Function, Sync, take_for, warm_up
 
 
 @dataclass(frozen=True)
@@ -74,11 +70,11 @@ class Measurement:
 
 
 def measure(
-    fn: Callable[[], object],
+    fn: Function,
     *,
     name: str = "",
     budget: float = 1.0,
-    sync: Callable[[], None] | None = None,
+    sync: Sync | None = None,
 ) -> Measurement:
     """Call `fn` until its time is steady, then take samples for `budget` seconds.
 
@@ -98,58 +94,13 @@ def measure(
     Measurement
     """
     warm_ups = warm_up(fn, sync=sync, limit=budget)
-    samples = take(fn, sync=sync, budget=budget)
+    samples = take_for(fn, sync=sync, budget=budget)
     return Measurement(
         name=name or getattr(fn, "__name__", "function"),
         samples=tuple(samples),
         warm_ups=tuple(warm_ups),
         load=os.getloadavg()[0],
     )
-
-
-def warm_up(
-    fn: Callable[[], object],
-    *,
-    sync: Callable[[], None] | None = None,
-    limit: float,
-) -> list[float]:
-    """Call `fn` until three calls in a row agree, or `limit` seconds have passed."""
-    fewest, most = WARM_UP_CALLS
-    end = time.monotonic() + limit
-    times: list[float] = []
-    while len(times) < most:
-        times.append(sample(fn, sync))
-        last = times[-3:]
-        steady = len(times) >= fewest and max(last) - min(last) <= STEADY * min(last)
-        if steady or (len(times) >= fewest and time.monotonic() > end):
-            break
-    return times
-
-
-def take(
-    fn: Callable[[], object],
-    *,
-    sync: Callable[[], None] | None = None,
-    budget: float,
-) -> list[float]:
-    """Samples in seconds, for `budget` seconds and within the limits of `SAMPLES`."""
-    fewest, most = SAMPLES
-    end = time.monotonic() + budget
-    samples: list[float] = []
-    while len(samples) < fewest or (
-        time.monotonic() < end and len(samples) < most
-    ):
-        samples.append(sample(fn, sync))
-    return samples
-
-
-def sample(fn: Callable[[], object], sync: Callable[[], None] | None = None) -> float:
-    """The seconds of one call on the monotonic clock."""
-    start = time.perf_counter_ns()
-    fn()
-    if sync is not None:
-        sync()
-    return (time.perf_counter_ns() - start) * 1e-9
 
 
 def median_interval(samples, level: float = 0.95) -> tuple[float, float]:

@@ -3,6 +3,7 @@
 import io
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import matplotlib
 from matplotlib.figure import Figure
@@ -50,7 +51,7 @@ _RC = {
 }
 
 
-def figure(width: float = 7.5, height: float = 4.0, **kwargs) -> tuple[Figure, object]:
+def figure(width: float = 7.5, height: float = 4.0, **kwargs) -> tuple[Figure, Any]:
     """A figure and its axes in the series' style (sizes in inches)."""
     with matplotlib.rc_context(_RC):
         # a Figure of its own, not pyplot's: no global state, nothing to close

@@ -1,0 +1,160 @@
+"""What a race found: raw samples and evidence; statistics are computed when read."""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import chain
+
+import numpy as np
+import pandas as pd
+
+from helpers.drift import Drift, drift
+from helpers.machine import Machine
+from helpers.measure import median_interval
+from helpers.models import MODELS
+from helpers.proof import Finding
+from helpers.ratio import Ratio, paired_ratio
+
+
+@dataclass
+class Outcome:
+    """One step in one heat.
+
+    `rounds` holds seconds by round; `setup` the seconds of building and of the first
+    call; `failure` the reason why the step has no result, else "".
+    """
+
+    name: str
+    rounds: list[list[float]] = field(default_factory=list)
+    warm_ups: list[float] = field(default_factory=list)
+    setup: dict[str, float] = field(default_factory=dict)
+    peak_mib: float = 0.0
+    findings: tuple[Finding, ...] = ()
+    drift: Drift | None = None
+    failure: str = ""
+
+    def compare(self, output: np.ndarray, reference: np.ndarray | None) -> None:
+        if reference is not None:
+            self.drift = drift(output, reference)
+
+    @property
+    def samples(self) -> list[float]:
+        return list(chain.from_iterable(self.rounds))
+
+    @property
+    def latency(self) -> float:
+        """Seconds a batch: the median of all samples."""
+        return float(np.median(self.samples))
+
+    @cached_property
+    def interval(self) -> tuple[float, float]:
+        """95 % interval of the latency in seconds."""
+        return median_interval(self.samples)
+
+    @property
+    def proven(self) -> bool | None:
+        """Whether every proof holds; None for a step that has none."""
+        return all(f.holds for f in self.findings) if self.findings else None
+
+    @property
+    def verdict(self) -> str:
+        if self.failure:
+            return f"failed: {self.failure}"
+        return {None: "nothing to prove", True: "proven", False: "UNPROVEN"}[
+            self.proven
+        ]
+
+
+@dataclass(frozen=True)
+class Heat:
+    """Steps that alternated with each other: the baseline, some others, the anchor."""
+
+    number: int
+    anchor: Outcome
+    outcomes: tuple[Outcome, ...]
+
+
+@dataclass(frozen=True)
+class Race:
+    """All outcomes of a race; the first step is the baseline in every heat."""
+
+    model: str
+    batch_size: int
+    machine: Machine
+    heats: tuple[Heat, ...]
+
+    @property
+    def baseline(self) -> Outcome:
+        return self.heats[0].outcomes[0]
+
+    @property
+    def outcomes(self) -> list[Outcome]:
+        """Every step once: the baseline (of the first heat), then the others."""
+        others = (heat.outcomes[1:] for heat in self.heats)
+        return [self.baseline, *chain.from_iterable(others)]
+
+    def __getitem__(self, step: str) -> Outcome:
+        for outcome in self.outcomes:
+            if outcome.name == step:
+                return outcome
+        raise KeyError(f"no step {step!r}; there are {[o.name for o in self.outcomes]}")
+
+    def throughput(self, step: str) -> float:
+        """Images a second, from the median; NaN for a step that failed."""
+        outcome = self[step]
+        return float("nan") if outcome.failure else self.batch_size / outcome.latency
+
+    def speed_up(self, step: str, over: str | None = None) -> Ratio | None:
+        """How many times faster than the baseline (or than a step of the same heat)."""
+        for heat in self.heats:
+            found = {o.name: o for o in heat.outcomes if not o.failure}
+            against = found.get(over or self.baseline.name)
+            if step in found and against:
+                return paired_ratio(found[step].rounds, against.rounds)
+        return None
+
+    def table(self) -> pd.DataFrame:
+        """One row a step, every number measured on `machine`."""
+        return pd.DataFrame([self._row(o) for o in self.outcomes]).set_index("step")
+
+    def _row(self, outcome: Outcome) -> dict:
+        row: dict = {"step": outcome.name}
+        if not outcome.failure:
+            low, high = outcome.interval
+            row |= {
+                "images/s": round(self.throughput(outcome.name), 2),
+                "latency ms": round(outcome.latency * 1e3, 1),
+                "95 % interval ms": f"{low * 1e3:.1f} to {high * 1e3:.1f}",
+                "speed-up": str(self.speed_up(outcome.name) or "no baseline"),
+                "drift": str(outcome.drift or "not compared"),
+                "peak MiB": round(outcome.peak_mib),
+                "build s": round(outcome.setup["build_seconds"], 2),
+                "first call s": round(outcome.setup["first_call_seconds"], 2),
+            }
+        return row | {"proof": outcome.verdict}
+
+    def evidence(self) -> pd.DataFrame:
+        """One row a proof: what each saw in the step's process."""
+        rows = [
+            {"step": o.name, "proof": f.proof, "holds": f.holds, "saw": f.saw}
+            for o in self.outcomes
+            for f in o.findings
+        ]
+        columns = ["step", "proof", "holds", "saw"]
+        return pd.DataFrame(rows, columns=columns).set_index("step")
+
+    def save(self, name: str):
+        """Write the race to the running notebook's result folder; returns the path."""
+        from helpers import results
+
+        return results.save(self, name)
+
+    def plot(self, **published):
+        """The ladder of this race; see `helpers.plots.ladder`."""
+        from helpers.plots import ladder
+
+        return ladder(self, **published)
+
+    def _repr_html_(self) -> str:
+        title = MODELS[self.model].title
+        head = f"{title}, batch {self.batch_size}, measured on {self.machine.label()}"
+        return f"<p><b>{head}</b></p>{self.table().fillna('').to_html(border=0)}"

@@ -1,0 +1,193 @@
+"""Race steps against each other: alternating rounds in live, separate processes.
+
+First used in notebook 09_graviton_batching.
+"""
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rich.console import Console
+
+from helpers import machine, models
+from helpers.outcome import Heat, Outcome, Race
+from helpers.remote import Remote, StepFailed
+from helpers.step import Step
+
+ROUNDS = (6, 25)  # at least, at most; below 6 no 95 % interval of a ratio exists
+ROUND_SECONDS = 0.05  # a round of a fast step is at least this long
+BUILD_TIMEOUT = 900.0  # torch.compile of a large model on busy cores takes minutes
+
+
+def race(
+    steps: Sequence[Step],
+    *,
+    model: str,
+    batch_size: int,
+    budget: float = 8.0,
+    weights: str = "random",
+    max_live: int = 6,
+    seed: int = 0,
+) -> Race:
+    """Race steps on one model and batch; the first step is the baseline.
+
+    Parameters
+    ----------
+    steps : sequence of Step
+    model : str
+        A key of `helpers.models.MODELS`.
+    batch_size : int
+        Images a call.
+    budget : float
+        Seconds of rounds that each step may take, warm-up calls included.
+    weights : {"random", "default"}
+        See `helpers.models.make`.
+    max_live : int
+        Processes alive at once; more steps are raced in groups that share the
+        baseline and the anchor.
+    seed : int
+        Of the order of the steps within each round.
+
+    Returns
+    -------
+    Race
+        A step that fails is an outcome that says why; the others finish.
+    """
+    _check(steps, model, batch_size, max_live)
+    entry = _Entry(model, batch_size, weights, budget, random.Random(seed))
+    baseline, *others = steps
+    room = max_live - 2  # beside the baseline and the anchor
+    groups = [others[i : i + room] for i in range(0, len(others), room)] or [[]]
+    heats = [entry.heat([baseline, *group], number=n) for n, group in enumerate(groups)]
+    return Race(
+        model=model,
+        batch_size=batch_size,
+        machine=machine.describe(),
+        heats=tuple(heats),
+    )
+
+
+def gemm(model, batch):
+    """The anchor's work: one fp32 matrix product of 768 x 768, on every machine."""
+    import torch
+
+    generator = torch.Generator().manual_seed(0)
+    a, b = (torch.randn(768, 768, generator=generator) for _ in range(2))
+    return lambda: a @ b
+
+
+ANCHOR = Step("anchor", gemm)
+
+
+@dataclass
+class _Entry:
+    """What all heats of a race have in common."""
+
+    model: str
+    batch_size: int
+    weights: str
+    budget: float
+    order: random.Random
+
+    def heat(self, steps: list[Step], *, number: int) -> Heat:
+        """Build all steps, alternate their rounds, take their evidence, end them."""
+        field_ = {step.name: Outcome(step.name) for step in [ANCHOR, *steps]}
+        live: dict[str, Remote] = {}
+        try:
+            for step in [ANCHOR, *steps]:
+                self._start(step, field_[step.name], live)
+            for name, remote in list(live.items()):
+                with _recorded(field_[name], live):
+                    remote.prepared(timeout=600)
+            for name, remote in list(live.items()):
+                with _recorded(field_[name], live):
+                    self._build(remote, field_[name])
+            self._rounds(field_, live)
+            self._evidence(field_, live)
+        finally:
+            for remote in live.values():
+                remote.end()
+        anchor = field_.pop(ANCHOR.name)
+        return Heat(number=number, anchor=anchor, outcomes=tuple(field_.values()))
+
+    def _start(self, step: Step, outcome: Outcome, live: dict[str, Remote]) -> None:
+        try:
+            live[step.name] = Remote(step, self.model, self.batch_size, self.weights)
+        except (LookupError, OSError) as problem:  # no such allocator, no interpreter
+            outcome.failure = f"not started: {problem}"
+
+    def _build(self, remote: Remote, outcome: Outcome) -> None:
+        _say(f"  building {outcome.name}")
+        outcome.setup = remote.build(timeout=BUILD_TIMEOUT)
+        warm_ups = remote.ask("warm_up", timeout=600, limit=self.budget / 2)
+        outcome.warm_ups.extend(warm_ups)
+
+    def _rounds(self, field_: dict[str, Outcome], live: dict[str, Remote]) -> None:
+        counts = {name: _samples_a_round(field_[name].warm_ups) for name in live}
+        rounds = self._how_many({n: field_[n].warm_ups[-1] for n in live}, counts)
+        _say(f"  {rounds} rounds of {len(live)} steps")
+        for _ in range(rounds):
+            for name in self.order.sample(sorted(live), len(live)):
+                with _recorded(field_[name], live):
+                    limit = 60 + 50 * counts[name] * field_[name].warm_ups[0]
+                    got = live[name].ask("round", timeout=limit, count=counts[name])
+                    field_[name].warm_ups.extend(got["warm_ups"])
+                    field_[name].rounds.append(got["samples"])
+
+    def _how_many(self, seconds: dict[str, float], counts: dict[str, int]) -> int:
+        slowest = max((seconds[n] * (counts[n] + 1) for n in seconds), default=1.0)
+        fewest, most = ROUNDS
+        return min(max(int(self.budget / slowest), fewest), most)
+
+    def _evidence(self, field_: dict[str, Outcome], live: dict[str, Remote]) -> None:
+        reference = None
+        if ANCHOR.name in live:
+            reference = live[ANCHOR.name].ask("reference", timeout=600)
+        for name, remote in list(live.items()):
+            if name == ANCHOR.name:
+                continue
+            with _recorded(field_[name], live):
+                field_[name].peak_mib = remote.ask("peak_mib", timeout=60)
+                field_[name].findings = tuple(remote.ask("prove", timeout=600))
+                output = remote.ask("output", timeout=600)
+                field_[name].compare(output, reference)
+
+
+class _recorded:
+    """A failure inside becomes the outcome's failure, and the step leaves the race."""
+
+    def __init__(self, outcome: Outcome, live: dict[str, Remote]):
+        self.outcome, self.live = outcome, live
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, problem, _):
+        if kind is None or not issubclass(kind, (StepFailed, ValueError)):
+            return False
+        self.outcome.failure = str(problem)
+        if remote := self.live.pop(self.outcome.name, None):
+            remote.end()
+        return True
+
+
+def _samples_a_round(warm_ups: list[float]) -> int:
+    return max(1, min(100, int(ROUND_SECONDS / warm_ups[-1])))
+
+
+def _check(steps, model: str, batch_size: int, max_live: int) -> None:
+    names = [step.name for step in steps]
+    if not steps:
+        raise ValueError("a race needs at least one step, its baseline")
+    if len(set(names)) < len(names) or ANCHOR.name in names:
+        raise ValueError(f"step names must differ (and not be 'anchor'): {names}")
+    if model not in models.MODELS:
+        raise ValueError(f"no model named {model!r}; there are {list(models.MODELS)}")
+    if batch_size < 1:
+        raise ValueError(f"batch_size is {batch_size}; it must be at least 1")
+    if max_live < 3:
+        raise ValueError("max_live must be at least 3: anchor, baseline and one step")
+
+
+def _say(text: str) -> None:
+    Console(stderr=True, highlight=False).print(text, style="dim")

@@ -1,0 +1,52 @@
+"""Take samples of a function on the monotonic clock. Imports nothing heavy.
+
+Shared by `helpers.measure` (in a notebook) and `helpers.worker` (in a race).
+"""
+
+import time
+from collections.abc import Callable
+
+WARM_UP_CALLS = (3, 50)  # at least, at most
+SAMPLES = (10, 10_000)
+STEADY = 0.05  # three warm-up calls this close to each other end the warm-up
+
+Function = Callable[[], object]
+Sync = Callable[[], None]
+
+
+def sample(fn: Function, sync: Sync | None = None) -> float:
+    """The seconds of one call; `sync` waits for the device inside the timed region."""
+    start = time.perf_counter_ns()
+    fn()
+    if sync is not None:
+        sync()
+    return (time.perf_counter_ns() - start) * 1e-9
+
+
+def take(fn: Function, *, count: int, sync: Sync | None = None) -> list[float]:
+    """`count` samples in seconds."""
+    return [sample(fn, sync) for _ in range(count)]
+
+
+def take_for(fn: Function, *, budget: float, sync: Sync | None = None) -> list[float]:
+    """Samples in seconds, for `budget` seconds and within the limits of `SAMPLES`."""
+    fewest, most = SAMPLES
+    end = time.monotonic() + budget
+    samples = take(fn, count=fewest, sync=sync)
+    while time.monotonic() < end and len(samples) < most:
+        samples.append(sample(fn, sync))
+    return samples
+
+
+def warm_up(fn: Function, *, limit: float, sync: Sync | None = None) -> list[float]:
+    """Call `fn` until three calls in a row agree, or `limit` seconds have passed."""
+    fewest, most = WARM_UP_CALLS
+    end = time.monotonic() + limit
+    times = take(fn, count=fewest, sync=sync)
+    while len(times) < most and time.monotonic() < end and not _steady(times[-3:]):
+        times.append(sample(fn, sync))
+    return times
+
+
+def _steady(times: list[float]) -> bool:
+    return max(times) - min(times) <= STEADY * min(times)

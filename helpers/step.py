@@ -1,0 +1,42 @@
+"""A step of a race. Imports nothing heavy: every worker process loads it."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from helpers.proof import Proof
+
+
+@dataclass(frozen=True)
+class Step:
+    """One named configuration of the workload.
+
+    Attributes
+    ----------
+    name : str
+        Unique within a race.
+    build : callable (model, batch) -> function without arguments
+        Runs in the step's own process. `model` is an fp32 module in evaluation mode,
+        `batch` float32 images; gradients are off. The returned function is timed and
+        must return the batch's output, of shape (images, classes).
+    env : dict
+        Environment variables set before the process starts.
+    preload : str, optional
+        An allocator to preload, a key of `helpers.preload.LIBRARIES`.
+    proofs : sequence of Proof
+        Evidence to take after the rounds; a step whose proof fails is *unproven*.
+    threads : int, optional
+        OpenMP threads; by default one a core.
+    cores : tuple of int, optional
+        The cores the process is pinned to before it starts.
+    python : str, optional
+        Another interpreter (a second environment); by default this one.
+    """
+
+    name: str
+    build: Callable
+    env: dict[str, str] = field(default_factory=dict)
+    preload: str | None = None
+    proofs: Sequence[Proof] = ()
+    threads: int | None = None
+    cores: tuple[int, ...] | None = None
+    python: str | None = None
