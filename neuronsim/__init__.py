@@ -1,0 +1,6 @@
+"""A NeuronCore on NumPy: run NKI kernels on any CPU, with the hardware's rules.
+
+``install()`` makes ``import neuronxcc.nki`` (and ``import nki``) resolve here where AWS's
+packages are absent; ``record()`` keeps the instruction stream; ``rules.off()`` lets a
+kernel break the rules.
+"""
