@@ -14,7 +14,14 @@ from neuronsim.trace import Access, Instruction
 
 _HALF = ("bfloat16", "float16")
 _BF16_FAST = {"add", "multiply", "subtract"}
-_NO_ARITHMETIC = {"tensor_copy", "memset", "iota", "dma_copy", "nc_transpose"}
+_NO_ARITHMETIC = {
+    "activation_read_accumulator",
+    "dma_copy",
+    "iota",
+    "memset",
+    "nc_transpose",
+    "tensor_copy",
+}
 
 
 @dataclass(frozen=True)
@@ -112,10 +119,10 @@ def flops(instruction: Instruction) -> int:
     """Arithmetic operations of an instruction: one an element and operator."""
     if instruction.operation in _NO_ARITHMETIC or instruction.engine == "DMA":
         return 0
-    if instruction.operation == "nc_matmul":
+    if instruction.operation == "nc_matmul" and len(instruction.reads) > 1:
         stationary, moving = instruction.reads[:2]
         return 2 * moving.shape[0] * _free(stationary) * _free(moving)
-    operators = max(1, len(instruction.alu))
+    operators = sum(name not in ("copy", "broadcast") for name in instruction.alu)
     return instruction.partitions * instruction.elements * operators
 
 
@@ -162,6 +169,10 @@ def _activation_reduce(i: Instruction, core: NeuronCore) -> Cost:
     return Cost(n + core.accumulator_cycles, "max(MIN_II, N) + MIN_II")
 
 
+def _read_accumulator(i: Instruction, core: NeuronCore) -> Cost:
+    return Cost(core.accumulator_cycles, "64: read the accumulators back")
+
+
 def _reciprocal(i: Instruction, core: NeuronCore) -> Cost:
     return Cost(8 * i.elements, "8N: nisa.reciprocal on the Vector engine")
 
@@ -192,9 +203,10 @@ def _matmul(i: Instruction, core: NeuronCore) -> Cost:
 
     Loading the stationary matrix runs in the background, four times as fast.
     """
-    stationary, moving = i.reads[:2]
-    passes = 4 if "float32" in (stationary.dtype, moving.dtype) else 1
-    cycles = max(_free(moving), 64, _free(stationary) / 4)
+    *stationary, moving = i.reads[:2]  # a broadcast has no stationary operand
+    passes = 4 if "float32" in {a.dtype for a in i.reads} else 1
+    loading = max((_free(a) / 4 for a in stationary), default=0)
+    cycles = max(_free(moving), 64, loading)
     return Cost(passes * cycles, f"{passes} × max(N moving, 64, N stationary / 4)")
 
 
@@ -218,6 +230,7 @@ _RULES: dict[str, Callable[[Instruction, NeuronCore], Cost]] = {
     "memset": _one_input,
     "activation": _one_input,
     "activation_reduce": _activation_reduce,
+    "activation_read_accumulator": _read_accumulator,
     "reciprocal": _reciprocal,
     "tensor_copy_predicated": _two_reads,
     "select_reduce": _two_reads,

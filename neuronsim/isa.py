@@ -15,6 +15,7 @@ from neuronsim.engine import Out as _Out
 from neuronsim.index import Affine, Mask
 from neuronsim.instructions import engine, reduce_cmd
 from neuronsim.names import missing as _missing
+from neuronsim.scan import tensor_tensor_scan as _scan
 from neuronsim.tile import Tile
 
 
@@ -45,6 +46,7 @@ tensor_copy = _returning(_core.tensor_copy)
 tensor_reduce = _returning(_core.tensor_reduce)
 tensor_scalar = _returning(_core.tensor_scalar)
 tensor_tensor = _returning(_core.tensor_tensor)
+tensor_tensor_scan = _returning(_scan)
 
 
 def memset(
@@ -107,6 +109,7 @@ __all__ = [
     "tensor_reduce",
     "tensor_scalar",
     "tensor_tensor",
+    "tensor_tensor_scan",
     "unknown_engine",
     "vector_engine",
 ]

@@ -6,6 +6,7 @@ as its data and its place are there, in the order in which transfers become read
 
 import heapq
 from collections import defaultdict, deque
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from neuronsim import cost, dma
@@ -13,6 +14,8 @@ from neuronsim.cost import Reading
 from neuronsim.dependencies import Job
 from neuronsim.hardware import NeuronCore
 from neuronsim.trace import Instruction
+
+ENGINES = ("Tensor", "Vector", "Scalar", "GpSimd", "DMA")
 
 
 @dataclass(frozen=True)
@@ -146,3 +149,14 @@ def _ports(instruction: Instruction, core: NeuronCore) -> list[str]:
     if core.vector_scalar_share_psum and instruction.engine in ("Vector", "Scalar"):
         ports += ["psum port"] if "psum" in buffers else []
     return ports
+
+
+def lanes(jobs: Iterable[Placed]) -> list[tuple[int, Placed]]:
+    """Give overlapping jobs different lanes, from 0, so that each can be drawn."""
+    free: list[float] = []
+    result = []
+    for placed in sorted(jobs, key=lambda p: (p.start, p.end)):
+        lane = next((n for n, end in enumerate(free) if end <= placed.start), len(free))
+        free[lane : lane + 1] = [placed.end]
+        result.append((lane, placed))
+    return result

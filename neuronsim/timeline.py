@@ -17,13 +17,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from neuronsim import cost, dependencies, schedule
+from neuronsim import chrome, cost, dependencies, schedule
 from neuronsim.cost import Reading
 from neuronsim.hardware import NEURONCORE_V2, NeuronCore
-from neuronsim.schedule import Placed
+from neuronsim.schedule import ENGINES, Placed
 from neuronsim.trace import Allocation, Instruction, Trace
-
-ENGINES = ("Tensor", "Vector", "Scalar", "GpSimd", "DMA")
 
 
 @dataclass(frozen=True)
@@ -163,7 +161,8 @@ class Prediction:
         """
         timeline = {"fast": self.fast, "slow": self.slow}[reading]
         path = Path(path)
-        path.write_text(json.dumps({"traceEvents": _events(timeline)}), "utf-8")
+        events = chrome.events(timeline)
+        path.write_text(json.dumps({"traceEvents": events}), "utf-8")
         return path
 
     def __str__(self) -> str:
@@ -237,40 +236,3 @@ def _timeline(
             for part in parts
         ),
     )
-
-
-def _events(timeline: Timeline) -> list[dict]:
-    """Chrome trace events: a process for each core, a thread for each engine."""
-    events: list[dict] = []
-    for number, jobs in enumerate(timeline.cores):
-        name = f"{timeline.core.name} {number} (predicted)"
-        events.append(_meta("process_name", number, 0, name))
-        for thread, engine in enumerate(ENGINES):
-            events.append(_meta("thread_name", number, thread, engine))
-        events += [_event(placed, number) for placed in jobs]
-    return events
-
-
-def _meta(kind: str, pid: int, tid: int, name: str) -> dict:
-    return {"ph": "M", "name": kind, "pid": pid, "tid": tid, "args": {"name": name}}
-
-
-def _event(placed: Placed, pid: int) -> dict:
-    i = placed.instruction
-    file, line = i.source
-    return {
-        "ph": "X",
-        "name": i.operation,
-        "cat": i.engine,
-        "pid": pid,
-        "tid": ENGINES.index(i.engine) if i.engine in ENGINES else len(ENGINES),
-        "ts": placed.start * 1e6,
-        "dur": (placed.end - placed.start) * 1e6,
-        "args": {
-            "alu": " ".join(i.alu),
-            "elements": i.elements,
-            "partitions": i.partitions,
-            "waited for": placed.reason,
-            "source": f"{Path(file).name}:{line}",
-        },
-    }

@@ -14,6 +14,7 @@ class Stream(Trace):
 
     loops: tuple[tuple[int, int, str], ...] = ()
     program: tuple[int, ...] = ()
+    line: int | None = None  # of the next instructions; their number if not given
 
     def tile(self, *shape: int, buffer="sbuf", dtype="float32", name="") -> int:
         """Allocate a tensor; the partition dimension comes first."""
@@ -30,8 +31,8 @@ class Stream(Trace):
         size = _SIZES.get(allocation.dtype) or np.dtype(allocation.dtype).itemsize
         whole = np.empty(allocation.shape, dtype=f"V{size}")
         part = whole[index] if index else whole
-        start = part.__array_interface__["data"][0] - (
-            whole.__array_interface__["data"][0]
+        start = (
+            part.__array_interface__["data"][0] - (whole.__array_interface__["data"][0])
         )
         strides = tuple(s // size for s in part.strides)
         reach = [(n - 1) * s * size for n, s in zip(part.shape, strides, strict=True)]
@@ -81,6 +82,6 @@ class Stream(Trace):
                 elements=math.prod(writes[0].shape[1:]),
                 loops=self.loops,
                 program=self.program,
-                source=("hand.py", len(self)),
+                source=("hand.py", len(self) if self.line is None else self.line),
             )
         )
