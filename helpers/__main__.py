@@ -1,0 +1,106 @@
+"""The command line, one line a command: ``python -m helpers run --profile smoke``."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from helpers import run as runner
+from helpers import status
+
+app = typer.Typer(
+    help="Run the notebooks, and read what a run found.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+
+@app.command()
+def run(
+    notebooks: Annotated[
+        list[str] | None, typer.Argument(help="Names, numbers or paths; all if none.")
+    ] = None,
+    profile: Annotated[
+        str | None, typer.Option(help="smoke, quick (the default) or full")
+    ] = None,
+    out: Annotated[Path, typer.Option(help="where the run's folder is made")] = Path(
+        "runs"
+    ),
+    parameter: Annotated[
+        list[str] | None,
+        typer.Option("-p", help="name=value; every chosen notebook must have it"),
+    ] = None,
+    deadline: Annotated[
+        float | None, typer.Option(min=1, help="seconds a notebook may take")
+    ] = None,
+    resume: Annotated[
+        str | None, typer.Option(help="repeat what has not passed in this run")
+    ] = None,
+) -> None:
+    """Execute notebooks and leave a run folder. Exit status 1 if any failed."""
+    if resume is None:
+        folder = runner.start(
+            notebooks or [],
+            profile=profile or "quick",
+            out=out,
+            given=_pairs(parameter or []),
+            deadline=deadline,
+        )
+    else:
+        if notebooks or profile or parameter or deadline:
+            raise status.RunError(
+                "--resume repeats a run as it was asked for; leave out notebooks, "
+                "--profile, -p and --deadline."
+            )
+        folder = runner.resume(_folder(resume, out))
+    _conclude(folder)
+
+
+@app.command()
+def report(
+    run: Annotated[str, typer.Argument(help="a run's folder or id")] = "latest",
+    out: Annotated[Path, typer.Option(help="where runs are")] = Path("runs"),
+) -> None:
+    """Build the HTML site of a run and say where it is."""
+    from helpers import report as site  # Sphinx takes a second to import
+
+    print(f"Open {site.build(_folder(run, out))}")
+
+
+def main() -> None:
+    """Turn a refused request into one sentence and exit status 2."""
+    try:
+        app()
+    except (status.RunError, OSError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(2)
+    except runner.Interrupted:
+        sys.exit(130)
+
+
+def _folder(run: str, out: Path) -> Path:
+    if run == "latest":
+        return runner.latest(out)
+    return Path(run) if Path(run).is_dir() else out / run
+
+
+def _pairs(given: list[str]) -> dict[str, str]:
+    pairs = dict(text.partition("=")[::2] for text in given if "=" in text)
+    if len(pairs) != len(given):
+        raise status.RunError("-p takes name=value, each name once.")
+    return pairs
+
+
+def _conclude(folder: Path) -> None:
+    run = status.load(folder)
+    counts = ", ".join(f"{count} {name}" for name, count in run.count().items())
+    print(f"{counts}: {folder}")
+    if run.state != "finished":
+        sys.exit(130)
+    sys.exit(0 if run.good else 1)
+
+
+if __name__ == "__main__":
+    main()
