@@ -1,7 +1,11 @@
 """Figures in one style; each function returns a `Chart` with alternative text."""
 
+from helpers.plots.chip import chip as chip
+from helpers.plots.chip import efficiency as efficiency
+from helpers.plots.chip import sbuf as sbuf
 from helpers.plots.curve import curve as curve
 from helpers.plots.ladder import ladder as ladder
 from helpers.plots.roofline import Ceiling as Ceiling
 from helpers.plots.roofline import Point as Point
 from helpers.plots.roofline import roofline as roofline
+from helpers.plots.timeline import gantt as gantt
