@@ -14,7 +14,8 @@ from neuronsim.engine import Out
 from neuronsim.hardware import NEURONCORE_V2
 from neuronsim.index import Mask
 from neuronsim.run import current, loop
-from neuronsim.tile import HBM, PSUM, SBUF, Tile, allocate
+from neuronsim.storage import HBM, PSUM, SBUF
+from neuronsim.tile import Tile, allocate
 
 
 @dataclass(frozen=True)
@@ -162,12 +163,12 @@ def device_print(print_prefix: str, x: Any, *, mask: Mask | None = None) -> None
     """Print a tile, or the part of it that a mask leaves, while simulating."""
     if isinstance(x, Tile):
         region = None if mask is None else mask.region(x.shape)
-        values = x.read(region)
+        values, _ = x.peek(region)
         x = values[region] if isinstance(region, np.ndarray) else values
     print(print_prefix, x)
 
 
-class tile_size:  # noqa: N801 - AWS's name
+class tile_size:
     """Limits of tiles, in elements unless the name says otherwise (NeuronCore-v2)."""
 
     pmax = int(NEURONCORE_V2.partitions)

@@ -33,11 +33,14 @@ INT32 = INTEGERS["int32"]
 UINT8 = INTEGERS["uint8"]
 
 _supported = frozenset(NAMES.values())
+_dtype_class = type(FLOAT32)
 _integers = frozenset(INTEGERS.values()) | {BOOL}
 
 
 def resolve(dtype: Any) -> np.dtype:
     """Return the NumPy dtype of an nl dtype, a NumPy type or a name; check it."""
+    if type(dtype) is _dtype_class and dtype in _supported:
+        return dtype
     found = NAMES.get(dtype) if isinstance(dtype, str) else None
     found = found or np.dtype(dtype)
     if found not in _supported:

@@ -13,8 +13,9 @@ from typing import Any
 
 from neuronsim import dtypes, instructions, rules
 from neuronsim.engine import Out, redirect
-from neuronsim.operations import OPERATIONS, Operation, find
-from neuronsim.tile import HBM, Tile
+from neuronsim.operations import OPERATIONS, Operation
+from neuronsim.storage import HBM
+from neuronsim.tile import Tile
 
 
 def unary(op: Operation, x: Tile, out: Out) -> Tile:
@@ -227,22 +228,29 @@ def _write_through(target: Tile, value: Tile) -> None:
     target.write(values)
 
 
+def _operator(name: str) -> Callable[[Tile, Any], Tile]:
+    return lambda x, y: _call(name, x, y, Out())
+
+
+def _swapped(name: str) -> Callable[[Tile, Any], Tile]:
+    return lambda x, y: _call(name, y, x, Out())
+
+
+def _update(name: str) -> Callable[[Tile, Any], Tile]:
+    return lambda x, y: _in_place(name, x, y)
+
+
 def _attach() -> None:
     """Give tiles their operators."""
     for dunder, name in (_OPERATORS | _COMPARISONS).items():
-        method = lambda x, y, name=name: _call(name, x, y, Out())  # noqa: E731
-        setattr(Tile, f"__{dunder}__", method)
+        setattr(Tile, f"__{dunder}__", _operator(name))
     for dunder, name in _OPERATORS.items():
-        swapped = lambda x, y, name=name: _call(name, y, x, Out())  # noqa: E731
-        setattr(Tile, f"__r{dunder}__", swapped)
-        update = lambda x, y, name=name: _in_place(name, x, y)  # noqa: E731
-        setattr(Tile, f"__i{dunder}__", update)
+        setattr(Tile, f"__r{dunder}__", _swapped(name))
+        setattr(Tile, f"__i{dunder}__", _update(name))
     for dunder, name in {"neg": "negative", "invert": "invert"}.items():
-        method = lambda x, name=name: unary(OPERATIONS[name], x, Out())  # noqa: E731
-        setattr(Tile, f"__{dunder}__", method)
-    Tile.__setitem__ = assign  # type: ignore[attr-defined]
+        op = OPERATIONS[name]
+        setattr(Tile, f"__{dunder}__", lambda x, op=op: unary(op, x, Out()))
+    Tile.__setitem__ = assign  # type: ignore[attr-defined, index]
 
 
 _attach()
-
-__all__ = ["find", "function"]

@@ -12,7 +12,8 @@ import numpy as np
 from neuronsim import dtypes, rules
 from neuronsim.index import Mask, Region, Shape
 from neuronsim.run import current
-from neuronsim.tile import HBM, PSUM, SBUF, Storage, Tile, allocate, rectangle_shape
+from neuronsim.storage import HBM, PSUM, SBUF, Storage
+from neuronsim.tile import Tile, allocate, name_of, rectangle_shape
 from neuronsim.trace import Instruction, active
 
 
@@ -50,6 +51,7 @@ def execute(
     shape: Shape | None = None,
     result: Shape | None = None,
     buffer: str = SBUF,
+    defined: Callable[[np.ndarray], np.ndarray] | None = None,
 ) -> Tile:
     """Run one instruction of a compute engine.
 
@@ -71,6 +73,9 @@ def execute(
         Shape of the result if it differs (reductions, matmul).
     buffer : str
         Where a new result is put.
+    defined : callable, optional
+        From which input elements are written to which results are; needed where
+        ``result`` is given and inputs may be partly unwritten.
 
     Returns
     -------
@@ -81,12 +86,16 @@ def execute(
         check_operand(tile, step.engine)
     shape = shape or common_shape(tiles)
     region = None if out.mask is None else out.mask.region(shape)
-    values = [
-        _read(operand, shape, region, stretch=result is None) for operand in operands
-    ]
-    answer = compute(*values)
+    inputs = [_read(operand, shape, region, result is None) for operand in operands]
+    written = None
+    if any(known is not None for _, known in inputs):
+        written = _known([known for _, known in inputs], defined)
+    answer = compute(*[values for values, _ in inputs])
     left = region if result is None else _kept(region, shape, result)
-    dst = deliver(out, answer, result or shape, out.resolve(dtype), buffer, left)
+    kind = out.resolve(dtype)
+    dst = deliver(out, answer, result or shape, kind, buffer, left, written)
+    if written is not None:
+        dst.storage.origin = _origin(tiles)
     if out.dst is not None:
         check_operand(dst, step.engine)
     if active() is not None:
@@ -132,18 +141,38 @@ def common_shape(tiles: Iterable[Tile]) -> Shape:
         raise
 
 
-def _read(operand: Any, shape: Shape, region: Region, stretch: bool) -> Any:
+def _read(operand: Any, shape: Shape, region: Region, elementwise: bool) -> Any:
+    """Return an operand's values and which of them are written (None: all)."""
     if not isinstance(operand, Tile):
-        return operand
-    if operand.shape == shape:
-        return operand.read(region)
-    if not stretch:
-        return operand.read()
-    if region is None:
-        return operand.read()
+        return operand, None
+    if operand.shape == shape or region is None:
+        values, written = operand.peek(region)
+        if written is not None and elementwise and operand.shape != shape:
+            written = np.broadcast_to(written, shape)
+        return values, written
+    if not elementwise:
+        return operand.peek()
     # a narrower operand: repeat it, then take the region of the whole
-    wide = Tile(operand.storage, np.broadcast_to(operand.read_view(), shape))
-    return wide.read(region)
+    return Tile(operand.storage, np.broadcast_to(operand.read_view(), shape)).peek(
+        region
+    )
+
+
+def _known(
+    written: Sequence[np.ndarray | None],
+    defined: Callable[[np.ndarray], np.ndarray] | None,
+) -> np.ndarray:
+    """Return which results depend on written elements only."""
+    parts = [part for part in written if part is not None]
+    if defined is not None:
+        return defined(parts[0])
+    return np.logical_and.reduce(parts) if len(parts) > 1 else parts[0]
+
+
+def _origin(tiles: Sequence[Tile]) -> str:
+    """Name the tensor that unwritten elements come from."""
+    partial = [tile.storage for tile in tiles if tile.storage.written is not None]
+    return next((s.origin or name_of(s) for s in partial if s.origin or name_of(s)), "")
 
 
 def _kept(region: Region, shape: Shape, result: Shape) -> Region:
@@ -163,15 +192,18 @@ def deliver(
     dtype: np.dtype,
     buffer: str,
     region: Region,
+    written: np.ndarray | None = None,
 ) -> Tile:
     """Store a result in its destination, which is made if there is none."""
     answer = dtypes.convert(answer, dtype)
     if out.dst is None and region is None:
         fresh = answer.base is None and answer.shape == shape
         array = answer if fresh else np.array(np.broadcast_to(answer, shape))
-        return Tile(Storage(array, buffer), array)
-    dst = out.dst or allocate(shape, dtype, buffer)
-    dst.write(fitted(answer, dst, shape, region), region)
+        storage = Storage(array, buffer, written=True if written is None else written)
+        return Tile(storage, array)
+    dst = allocate(shape, dtype, buffer) if out.dst is None else out.dst
+    known = None if written is None else fitted(written, dst, shape, region)
+    dst.write(fitted(answer, dst, shape, region), region, known)
     return dst
 
 

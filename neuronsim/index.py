@@ -1,9 +1,9 @@
 """Index expressions: `nl.arange`, `nl.mgrid`, `nl.ds`, masks, and how they address.
 
-An index expression is affine: ``offset + Σ coefficient[axis] · i[axis]``. Kept in that
-form, a subscript such as ``tile[i_p, 4 * i_f + 1]`` is a strided view and a mask such as
-``(i_p < rows) & (i_f < columns)`` is a rectangle, as they are in the hardware's access
-patterns. Anything else (``i_f // 2``) is evaluated to an integer array.
+An index expression is affine: ``offset + Σ coefficient[axis] · i[axis]``. Kept in
+that form, a subscript such as ``tile[i_p, 4 * i_f + 1]`` is a strided view and a mask
+such as ``(i_p < rows) & (i_f < columns)`` is a rectangle, as they are in the hardware's
+access patterns. Anything else (``i_f // 2``) is evaluated to an integer array.
 """
 
 from __future__ import annotations
@@ -179,7 +179,7 @@ class Mask:
         return Mask((), ~self.array())
 
     def __bool__(self) -> bool:
-        rules.broken("loop_index", "a mask was used as a condition")
+        rules.broken("condition", "a mask was used as a condition")
         return bool(self.array().all())
 
     def array(self, shape: Shape = ()) -> np.ndarray:

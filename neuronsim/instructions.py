@@ -19,7 +19,7 @@ from neuronsim.operations import OPERATIONS, SCALAR, VECTOR, Operation, find
 from neuronsim.tile import Tile
 
 
-class engine(Enum):  # noqa: N801 - AWS's name
+class engine(Enum):
     """The engines, for the ``engine`` argument of an instruction."""
 
     tensor = "Tensor"
@@ -31,7 +31,7 @@ class engine(Enum):  # noqa: N801 - AWS's name
     unknown = ""
 
 
-class reduce_cmd(Enum):  # noqa: N801 - AWS's name
+class reduce_cmd(Enum):
     """What an activation does with the accumulator registers of its engine."""
 
     idle = 0
@@ -275,13 +275,19 @@ def tensor_reduce(
     def compute(values: np.ndarray) -> np.ndarray:
         wide = values if fold.kind == "bits" else dtypes.to_float32(values)
         total = fold.function.reduce(wide, axis=axes, keepdims=keepdims)  # type: ignore
-        total = -total if negate else total
-        return total if total.ndim > 1 else total[:, None]
+        return _two_dimensional(-total if negate else total)
 
     shape = _reduced(data.shape, axes, keepdims)
     step = Step(VECTOR, "tensor_reduce", (fold.name,))
     return execute(
-        out, step, (data,), compute, data.dtype, shape=data.shape, result=shape
+        out,
+        step,
+        (data,),
+        compute,
+        data.dtype,
+        shape=data.shape,
+        result=shape,
+        defined=lambda known: _two_dimensional(known.all(axes, keepdims=keepdims)),
     )
 
 
@@ -291,6 +297,10 @@ def _free_axes(axis: Any, data: Tile) -> Shape:
         what = f"a reduction of {data!r} over axes {axes}"
         rules.broken("partition_reduce", what)
     return axes
+
+
+def _two_dimensional(values: np.ndarray) -> np.ndarray:
+    return values if values.ndim > 1 else values[:, None]
 
 
 def _reduced(shape: Shape, axes: Shape, keepdims: bool) -> Shape:

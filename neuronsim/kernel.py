@@ -13,8 +13,9 @@ import numpy as np
 
 from neuronsim import rules, typing
 from neuronsim.hardware import NEURONCORE_V2, NEURONCORE_V3, NeuronCore
-from neuronsim.run import Run, _current
-from neuronsim.tile import HBM, Tile, argument
+from neuronsim.run import Run, running
+from neuronsim.storage import HBM
+from neuronsim.tile import Tile, argument
 
 # NEURON_PLATFORM_TARGET_OVERRIDE, as AWS's simulator reads it.
 TARGETS = {
@@ -71,12 +72,8 @@ class Kernel:
         run = Run(
             hardware=target(), grid=self.grid, symbolic_loops=self.generation == 1
         )
-        token = _current.set(run)
-        try:
-            with np.errstate(all="ignore"):
-                return self._programs(run, args, kwargs)
-        finally:
-            _current.reset(token)
+        with running(run), np.errstate(all="ignore"):
+            return self._programs(run, args, kwargs)
 
     def _programs(self, run: Run, args: tuple, kwargs: dict[str, Any]) -> Any:
         bound = inspect.signature(self.function).bind(*args, **kwargs)
@@ -88,6 +85,8 @@ class Kernel:
             run.start_program(program)
             result = self.function(*bound.args, **bound.kwargs)
             outputs = result if outputs is None else outputs
+        if self.generation == 2:
+            _check_shared(outputs, run)
         return _returned(outputs, torch)
 
     def _argument(self, name: str, value: Any) -> Any:
@@ -131,8 +130,16 @@ def _as_array(value: Any) -> np.ndarray | None:
     return value.numpy()
 
 
+def _check_shared(outputs: Any, run: Run) -> None:
+    """Generation 2 returns only tensors in shared HBM."""
+    shared = {tile.storage.id for tile in run.shared}
+    for output in outputs if isinstance(outputs, (tuple, list)) else (outputs,):
+        if isinstance(output, Tile) and output.storage.id not in shared:
+            rules.broken("output", f"the kernel returned {output!r}")
+
+
 def _returned(outputs: Any, torch: bool) -> Any:
-    """Turn the kernel's output tensors into arrays (or tensors, if it was given any)."""
+    """Turn the kernel's outputs into arrays; into tensors if it was given tensors."""
     if outputs is None:
         return None
     if isinstance(outputs, (tuple, list)):

@@ -1,4 +1,4 @@
-"""`neuronxcc.nki.language` of generation 1 (SDK 2.20 to 2.28), after AWS's signatures."""
+"""`neuronxcc.nki.language`, generation 1 (SDK 2.20 to 2.28), with AWS's signatures."""
 
 from neuronsim import dtypes as _dtypes
 from neuronsim.creation import (
@@ -48,7 +48,7 @@ _elementwise = [name for name in (*_OPERATIONS, "divide", "where") if name != "c
 globals().update({name: _function(name, masks=True) for name in _elementwise})
 globals().update(_dtypes.NAMES)
 
-__all__ = [  # noqa: PLE0604
+__all__ = [
     *_elementwise,
     *_dtypes.NAMES,
     "affine_range",

@@ -12,7 +12,8 @@ from neuronsim.engine import Out, Step, execute, record
 from neuronsim.index import Mask, Shape
 from neuronsim.instructions import chosen
 from neuronsim.run import current
-from neuronsim.tile import HBM, PSUM, SBUF, Tile, allocate
+from neuronsim.storage import HBM, PSUM, SBUF
+from neuronsim.tile import Tile, allocate
 from neuronsim.trace import active
 
 _DMA = Step("DMA", "dma_copy", ())
@@ -22,7 +23,8 @@ def transfer(dst: Tile, src: Tile, mask: Mask | None = None) -> Tile:
     """Copy between HBM and SBUF by DMA, converting the dtype through float32."""
     if PSUM in (dst.buffer, src.buffer):
         rules.broken("memory", f"DMA from {src!r} to {dst!r}, of which one is in PSUM")
-    if math.prod(dst.shape) != math.prod(src.shape):
+    count: int = math.prod(src.shape)
+    if math.prod(dst.shape) != count:
         what = f"a transfer from {src!r} to {dst!r}"
         rules.broken("same_shape", what, always=True)
     region = None if mask is None else mask.region(src.shape)
@@ -30,7 +32,7 @@ def transfer(dst: Tile, src: Tile, mask: Mask | None = None) -> Tile:
     if mask is None and dst.shape != src.shape:
         values = values.reshape(dst.shape)
     dst.write(values, region)
-    if active() is not None and math.prod(src.shape):
+    if active() is not None and count:
         lead = dst if dst.buffer == SBUF else src
         record(_DMA, [src], [dst], lead.shape, region)
     return dst
@@ -73,7 +75,9 @@ def dma_copy(dst: Tile, src: Tile, mask: Mask | None = None) -> Tile:
     return transfer(dst, src, mask)
 
 
-def nc_matmul(out: Out, stationary: Tile, moving: Tile) -> Tile:
+def nc_matmul(
+    out: Out, stationary: Tile, moving: Tile, accumulate: bool | None = None
+) -> Tile:
     """``stationary.T @ moving`` on the Tensor engine, accumulated in fp32 in PSUM.
 
     Parameters
@@ -82,6 +86,8 @@ def nc_matmul(out: Out, stationary: Tile, moving: Tile) -> Tile:
         (K, M) in SBUF, M ≤ 128.
     moving : Tile
         (K, N) in SBUF, N ≤ 512.
+    accumulate : bool, optional
+        Add to the destination; not given: add if it has been written before.
 
     Returns
     -------
@@ -90,10 +96,15 @@ def nc_matmul(out: Out, stationary: Tile, moving: Tile) -> Tile:
     """
     shape = _matmul_shape(stationary, moving)
 
+    dst = out.dst
+    if accumulate is None:
+        accumulate = dst is not None and dst.is_written()
+
     def compute(weights: np.ndarray, data: np.ndarray) -> np.ndarray:
         first, second = map(dtypes.to_float32, (weights, data))
         product = first.reshape(len(first), -1).T @ second.reshape(len(second), -1)
-        return product.reshape(shape)
+        product = product.reshape(shape)
+        return product + dst.read() if dst is not None and accumulate else product
 
     step = Step("Tensor", "nc_matmul", ("multiply", "add"))
     result = execute(
@@ -105,10 +116,21 @@ def nc_matmul(out: Out, stationary: Tile, moving: Tile) -> Tile:
         shape=moving.shape,
         result=shape,
         buffer=PSUM,
+        defined=_all_written(stationary, moving),
     )
     if result.buffer != PSUM:
         rules.broken("engine_memory", f"a matmul into {result!r}")
     return result
+
+
+def _all_written(*operands: Tile) -> Any:
+    """A sum over partitions spoils every result: its operands must be written."""
+
+    def defined(known: np.ndarray) -> None:
+        for operand in operands:
+            operand.read()
+
+    return defined
 
 
 def _matmul_shape(stationary: Tile, moving: Tile) -> Shape:
@@ -125,6 +147,12 @@ def _matmul_shape(stationary: Tile, moving: Tile) -> Shape:
     if too_large or differ:
         what = f"a matmul of stationary {stationary.shape} and moving {moving.shape}"
         rules.broken("matmul_size", what, hardware, always=differ)
+    wide = {operand.dtype == dtypes.FLOAT32 for operand in (stationary, moving)}
+    if len(wide) > 1 or any(
+        o.dtype in dtypes.INTEGERS.values() for o in (stationary, moving)
+    ):
+        what = f"a matmul of {stationary.dtype} and {moving.dtype}"
+        rules.broken("matmul_dtype", what, hardware)
     if columns * 4 > hardware.psum_bank_bytes:
         what = f"a matmul with a result of {columns} float32 columns"
         rules.broken("psum_bank", what, hardware)
@@ -142,9 +170,14 @@ def nc_transpose(out: Out, data: Tile, engine: Any = "") -> Tile:
         out,
         Step(where, "nc_transpose", ()),
         (data,),
-        lambda values: np.ascontiguousarray(values.reshape(len(values), -1).T),
+        _transposed,
         data.dtype,
         shape=data.shape,
         result=shape,
+        defined=_transposed,
         buffer=PSUM if where == "Tensor" else SBUF,
     )
+
+
+def _transposed(values: np.ndarray) -> np.ndarray:
+    return np.ascontiguousarray(values.reshape(len(values), -1).T)

@@ -1,7 +1,7 @@
 """Every elementwise operation as a row: its arithmetic, its engine, its dtype rule.
 
-Engines follow AWS's operator tables (SDK 2.26.1, nki/api/nki.api.shared.rst). Activation
-functions are exact here; the Scalar engine approximates them piecewise.
+Engines follow AWS's operator tables (SDK 2.26.1, nki/api/nki.api.shared.rst).
+Activation functions are exact here; the Scalar engine approximates them piecewise.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def _shift_right(x: np.ndarray, bits: Any) -> np.ndarray:
     return np.right_shift(unsigned, np.asarray(bits).astype(unsigned.dtype))
 
 
-_BINARY = {
+_BINARY: dict[str, dict[str, Callable[..., Any]]] = {
     "arithmetic": {
         "add": np.add,
         "subtract": np.subtract,

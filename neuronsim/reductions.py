@@ -84,7 +84,14 @@ def broadcast_to(src: Tile, *, shape: Any) -> Tile:
         return Tile(src.storage, wide)
     step = Step("Tensor", "nc_matmul", ("broadcast",))
     return execute(
-        Out(), step, (src,), np.array, src.dtype, shape=src.shape, result=target
+        Out(),
+        step,
+        (src,),
+        lambda values: np.broadcast_to(values, target),
+        src.dtype,
+        shape=src.shape,
+        result=target,
+        defined=lambda known: np.broadcast_to(known, target),
     )
 
 

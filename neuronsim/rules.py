@@ -10,6 +10,7 @@ do without the rules::
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -102,8 +103,14 @@ _TABLE = (
         ARCH,
     ),
     Rule(
+        "matmul_dtype",
+        "floats, and float32 only with float32",
+        "convert one operand with nisa.tensor_copy",
+        API,
+    ),
+    Rule(
         "transpose_size",
-        "{partitions} x {partitions} on the Tensor engine, 32 x 32 on the Vector engine",
+        "{partitions} x {partitions} on the Tensor engine, 32 x 32 on Vector",
         "transpose in blocks",
         API,
     ),
@@ -195,6 +202,12 @@ _TABLE = (
         API,
     ),
     Rule(
+        "condition",
+        "tiles and masks have no value while compiling",
+        "choose elements with nl.where, or rows and columns with mask=",
+        API,
+    ),
+    Rule(
         "block_dimension",
         "the partition dimension comes first; block dimensions ended with SDK 2.25",
         "use a Python list of tiles, or move the blocks to the free dimension",
@@ -210,7 +223,7 @@ _TABLE = (
 
 RULES = {rule.name: rule for rule in _TABLE}
 
-_PACKAGE = str(Path(__file__).parent)
+_PACKAGE = f"{Path(__file__).parent}{os.sep}"
 _enforced: ContextVar[bool] = ContextVar("enforced", default=True)
 
 

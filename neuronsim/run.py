@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
@@ -66,6 +67,16 @@ def current() -> Run:
         rules.broken("outside_kernel", "an operation was called", always=True)
         raise AssertionError  # not reached
     return run
+
+
+@contextmanager
+def running(run: Run) -> Iterator[None]:
+    """Make a run the current one."""
+    token = _current.set(run)
+    try:
+        yield
+    finally:
+        _current.reset(token)
 
 
 class LoopIndex(int):

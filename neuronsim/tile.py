@@ -1,9 +1,4 @@
-"""Tensors in HBM, SBUF and PSUM, and the access patterns that instructions use.
-
-A `Storage` is an allocation: an array, which of it has been written, and where it lives.
-A `Tile` is an access pattern into a storage: what `nl.ndarray` returns and what a
-subscript gives. Subscripts never copy.
-"""
+"""Access patterns: what `nl.ndarray` returns, what a subscript gives; never a copy."""
 
 from __future__ import annotations
 
@@ -14,88 +9,10 @@ import numpy as np
 
 from neuronsim import dtypes, rules
 from neuronsim.index import Affine, Pattern, Rectangle, Region, Shape, basic
-from neuronsim.run import Run, current
-from neuronsim.trace import Access, Allocation, active
+from neuronsim.storage import HBM, Storage, address
+from neuronsim.trace import Access, active
 
-HBM, SBUF, PSUM = "hbm", "sbuf", "psum"
 _UNWRITTEN_INTEGER = 4  # what AWS's own simulator fills integers with
-
-
-class Storage:
-    """One allocation; on-chip memory is given back when the last tile goes."""
-
-    __slots__ = ("array", "buffer", "id", "name", "run", "size", "writable", "written")
-
-    def __init__(
-        self,
-        array: np.ndarray,
-        buffer: str,
-        *,
-        name: str = "",
-        written: bool = True,
-        writable: bool = True,
-    ) -> None:
-        self.run, self.size = current(), 0
-        self.id = self.run.next_tensor()
-        self.array, self.buffer, self.name = array, buffer, name
-        self.written = None if written else np.zeros(array.shape, dtype=bool)
-        self.writable = writable
-        if buffer != HBM:
-            self._claim()
-        if (trace := active()) is not None:
-            trace.allocations[self.id] = self.describe()
-
-    def describe(self) -> Allocation:
-        """Return what the trace says about this allocation."""
-        return Allocation(
-            self.name, self.buffer, self.array.shape, str(self.array.dtype)
-        )
-
-    @property
-    def partition_bytes(self) -> int:
-        """Bytes that one partition of an on-chip tensor takes."""
-        return math.prod(self.array.shape[1:]) * self.array.itemsize
-
-    def _claim(self) -> None:
-        run, hardware = self.run, self.run.hardware
-        check_shape(self.array.shape, self.buffer, run)
-        if self.buffer == SBUF:
-            run.sbuf += self.partition_bytes
-            self.size = self.partition_bytes
-            if run.sbuf > hardware.sbuf_bytes_per_partition:
-                self._full("sbuf_capacity", f"{run.sbuf} bytes a partition in use")
-        else:
-            self.size = -(-self.partition_bytes // hardware.psum_bank_bytes)
-            run.psum += self.size
-            if run.psum > hardware.psum_banks:
-                self._full("psum_capacity", f"{run.psum} banks in use")
-
-    def _full(self, rule: str, use: str) -> None:
-        what = f"{use} with the new tile of shape {self.array.shape}"
-        rules.broken(rule, f"{what} and dtype {self.array.dtype}", self.run.hardware)
-
-    def __del__(self) -> None:
-        if self.buffer == SBUF:
-            self.run.sbuf -= self.size
-        elif self.buffer == PSUM:
-            self.run.psum -= self.size
-
-
-def check_shape(shape: Shape, buffer: str, run: Run) -> None:
-    """Check a tile's shape against the limits of partitions and free elements."""
-    hardware = run.hardware
-    if not 2 <= len(shape) <= 5:
-        rules.broken("dimensions", f"a tile of shape {shape}", hardware)
-    if shape and shape[0] > hardware.partitions:
-        what = f"a tile of shape {shape} has {shape[0]} partitions"
-        rules.broken("partitions", what, hardware)
-    elements = math.prod(shape[1:])
-    limit = hardware.free_limit_psum if buffer == PSUM else hardware.free_limit_sbuf
-    if elements > limit:
-        what = f"a tile of shape {shape} in {buffer} has {elements} elements"
-        rules.broken("free_size", f"{what} a partition", hardware)
-    if elements == 0 or shape[0] == 0:
-        rules.broken("empty", f"a tile of shape {shape}", hardware)
 
 
 def allocate(
@@ -163,7 +80,7 @@ class Tile:
         return self.shape[0]
 
     def __bool__(self) -> bool:
-        rules.broken("loop_index", f"{self!r} was used as a condition", always=True)
+        rules.broken("condition", f"{self!r} was used as a condition", always=True)
         return False
 
     def __getitem__(self, key: Any) -> Tile:
@@ -225,56 +142,97 @@ class Tile:
             return None if self.pattern is None else self.pattern.view(rectangle)
         return self.view[region] if isinstance(region, tuple) else self.view
 
+    def peek(self, region: Region = None) -> tuple[np.ndarray, np.ndarray | None]:
+        """Read values and, if some are not written, which are (else None).
+
+        A masked load leaves a tile partly unwritten; instructions may process the
+        rest, whose results count as unwritten too. A tile of which nothing has been
+        written is an error at once.
+
+        Returns
+        -------
+        values, written : ndarray, ndarray of bool or None
+            Of the region if it is a rectangle, else of the whole tile.
+        """
+        view, storage = self.located(region), self.storage
+        if view is None:
+            values, written = self._gather(region)
+        elif storage.written is None:
+            return view, None
+        else:
+            values, written = view, storage.mirror(view)
+        if written is None:
+            return values, None
+        wanted = written[region] if isinstance(region, np.ndarray) else written
+        if wanted.all():
+            return values, None
+        if not wanted.any():
+            self._unwritten(wanted)
+        return values, written
+
     def read(self, region: Region = None) -> np.ndarray:
-        """Return the values of a region (all of them for a boolean region)."""
-        view = self.located(region)
-        if view is not None:
-            if self.storage.written is not None:
-                self._check_written(_mirror(self.storage, view), region)
-            return view
-        return self._gather(region)
+        """Read values that must all have been written (NaN if rules are off)."""
+        values, written = self.peek(region)
+        if written is not None:
+            self._unwritten(
+                written[region] if isinstance(region, np.ndarray) else written
+            )
+        return values
+
+    def _unwritten(self, written: np.ndarray) -> None:
+        missing = written.size - int(np.count_nonzero(written))
+        what = f"{self!r}: {missing} of {written.size} elements read, never written"
+        origin = self.storage.origin
+        rules.broken("unwritten", what + (f" (they come from {origin})" * bool(origin)))
+
+    def _gather(self, region: Region) -> tuple[np.ndarray, np.ndarray | None]:
+        pattern, storage = self.pattern, self.storage
+        assert pattern is not None
+        index = pattern.indices(region)
+        parts = [pattern.array[index]]
+        if storage.written is not None:
+            parts.append(storage.mirror(pattern.array)[index])
+        if isinstance(region, np.ndarray):
+            parts = [_spread(part, region) for part in parts]
+        return parts[0], parts[1] if len(parts) > 1 else None
+
+    def is_written(self) -> bool:
+        """Whether every element has been written."""
+        view = self.located(None)
+        if self.storage.written is None or view is None:
+            return self.storage.written is None
+        return bool(self.storage.mirror(view).all())
 
     def read_view(self) -> np.ndarray:
         """Return the view without a look at what has been written."""
-        return self._gather(None) if self.view is None else self.view
+        return self._gather(None)[0] if self.view is None else self.view
 
-    def _gather(self, region: Region) -> np.ndarray:
-        pattern = self.pattern
-        assert pattern is not None
-        index = pattern.indices(region)
-        values = pattern.array[index]
-        if self.storage.written is not None:
-            written = _mirror(self.storage, pattern.array)[index]
-            self._check_written(written, None)
-        if not isinstance(region, np.ndarray):
-            return values
-        full = np.zeros(self.shape, dtype=values.dtype)
-        full[region] = values
-        return full
+    def write(
+        self,
+        values: np.ndarray,
+        region: Region = None,
+        written: np.ndarray | None = None,
+    ) -> None:
+        """Write values, already in this tile's dtype and the region's shape.
 
-    def _check_written(self, written: np.ndarray, region: Region) -> None:
-        if isinstance(region, np.ndarray):
-            written = written[region]
-        if not written.all():
-            missing = written.size - int(np.count_nonzero(written))
-            what = f"{self!r}: {missing} of {written.size} elements read, never written"
-            rules.broken("unwritten", what)
-
-    def write(self, values: np.ndarray, region: Region = None) -> None:
-        """Write values, already in this tile's dtype and the region's shape."""
+        ``written`` says which of them are to count as written; None means all.
+        """
         storage = self.storage
         if not (storage.writable and storage.array.flags.writeable):
             what = f"{self!r} was written"
-            rules.broken("immutable_argument", what, always=not storage.writable)
+            frozen = not storage.array.flags.writeable
+            rules.broken("immutable_argument", what, always=frozen)
         view = self.located(region)
         if view is None:
             self._scatter(values, region)
-        elif isinstance(region, np.ndarray):
-            np.copyto(view, values, where=region)
+            return
+        _put(view, values, region)
+        if storage.written is None and written is None:
+            return
+        if written is None and region is None and _covers(view, storage.array):
+            storage.written = None
         else:
-            view[...] = values
-        if storage.written is not None and view is not None:
-            self._mark(view, region)
+            _put(storage.mirror(view), True if written is None else written, region)
 
     def _scatter(self, values: np.ndarray, region: Region) -> None:
         pattern = self.pattern
@@ -283,16 +241,7 @@ class Tile:
         chosen = values[region] if isinstance(region, np.ndarray) else values
         pattern.array[index] = chosen
         if self.storage.written is not None:
-            _mirror(self.storage, pattern.array)[index] = True
-
-    def _mark(self, view: np.ndarray, region: Region) -> None:
-        storage = self.storage
-        if isinstance(region, np.ndarray):
-            _mirror(storage, view)[region] = True
-        elif view.size == storage.array.size and 0 not in view.strides:
-            storage.written = None
-        else:
-            _mirror(storage, view)[...] = True
+            self.storage.mirror(pattern.array)[index] = True
 
     def access(self, region: Region = None) -> Access:
         """Describe this operand for the trace."""
@@ -301,7 +250,7 @@ class Tile:
         if view is None or view.size == 0:
             view = storage.array
         size = view.itemsize
-        first = _address(view) - _address(storage.array)
+        first = address(view) - address(storage.array)
         steps = zip(view.shape, view.strides, strict=True)
         reach = [(count - 1) * step for count, step in steps]
         start = 0
@@ -329,18 +278,21 @@ def _dropped(view: np.ndarray, axes: list[int], keep: bool) -> np.ndarray:
     return view.squeeze(tuple(axes))
 
 
-def _address(array: np.ndarray) -> int:
-    return array.__array_interface__["data"][0]
+def _spread(values: np.ndarray, region: np.ndarray) -> np.ndarray:
+    full = np.zeros(region.shape, dtype=values.dtype)
+    full[region] = values
+    return full
 
 
-def _mirror(storage: Storage, view: np.ndarray) -> np.ndarray:
-    """Return the part of ``storage.written`` that corresponds to a view."""
-    written, size = storage.written, storage.array.itemsize
-    assert written is not None
-    offset = (_address(view) - _address(storage.array)) // size
-    strides = [stride // size for stride in view.strides]
-    flat = written.reshape(-1)[offset:]
-    return np.lib.stride_tricks.as_strided(flat, view.shape, strides)
+def _put(target: np.ndarray, values: Any, region: Region) -> None:
+    if isinstance(region, np.ndarray):
+        np.copyto(target, values, where=region)
+    else:
+        target[...] = values
+
+
+def _covers(view: np.ndarray, array: np.ndarray) -> bool:
+    return view.size == array.size and 0 not in view.strides
 
 
 def name_of(storage: Storage) -> str:
