@@ -82,6 +82,7 @@ class Result(c.Structure):
         ("printed", c.c_void_p),
         ("printed_size", c.c_int64),
         ("coverage_known", c.c_int32),
+        ("finished", c.c_int32),
     ]
 
 

@@ -13,9 +13,7 @@ from pathlib import Path
 from neuronsim.gpsimd.errors import BuildError
 
 INCLUDE = Path(__file__).parent / "include"
-_RUNTIME = [
-    INCLUDE / "gpsimd" / f"{part}.cpp" for part in ("runtime", "storage", "tcm")
-]
+RUNTIME = [INCLUDE / "gpsimd" / f"{part}.cpp" for part in ("runtime", "storage", "tcm")]
 _COMMON = [
     "-O2",
     "-g1",  # line tables: a fault names the operator's line
@@ -92,8 +90,8 @@ def runtime_object() -> Path:
     if not target.exists():
         with tempfile.TemporaryDirectory(dir=_cache()) as folder:
             fresh = Path(folder) / name
-            objects = [Path(folder) / f"{source.stem}.o" for source in _RUNTIME]
-            for source, made in zip(_RUNTIME, objects, strict=True):
+            objects = [Path(folder) / f"{source.stem}.o" for source in RUNTIME]
+            for source, made in zip(RUNTIME, objects, strict=True):
                 _compile([*flags, "-c", str(source), "-o", str(made)])
             _compile(["-r", "-nostdlib", *map(str, objects), "-o", str(fresh)])
             fresh.replace(target)

@@ -85,7 +85,19 @@ namespace {
 constexpr int caught[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 struct sigaction previous[sizeof caught / sizeof *caught];
 
-void on_fault(int number, siginfo_t* info, void*) {
+// Frames are return addresses, one past their call; the faulting one is made alike.
+uintptr_t fault_frame(void* context) {
+  const mcontext_t& machine = static_cast<ucontext_t*>(context)->uc_mcontext;
+#if defined(__x86_64__)
+  return uintptr_t(machine.gregs[REG_RIP]) + 1;
+#elif defined(__aarch64__)
+  return uintptr_t(machine.pc) + 1;
+#else
+#error "the host build knows x86-64 and aarch64"
+#endif
+}
+
+void on_fault(int number, siginfo_t* info, void* context) {
   if (!core) {  // not ours: whoever was there before decides
     for (size_t i = 0; i < sizeof caught / sizeof *caught; ++i)
       if (caught[i] == number) sigaction(number, &previous[i], nullptr);
@@ -93,7 +105,11 @@ void on_fault(int number, siginfo_t* info, void*) {
   }
   core->signal = number;
   core->address = uintptr_t(info->si_addr);
-  core->frames = capture(core->frame);
+  uintptr_t frames[max_frames];
+  int count = std::min(capture(frames), max_frames - 1);
+  core->frame[0] = fault_frame(context);
+  std::copy(frames, frames + count, core->frame + 1);
+  core->frames = count + 1;
   siglongjmp(core->escape, 1);
 }
 
@@ -197,6 +213,7 @@ void run_core(Core& self, Call call, void* kernel, std::vector<Value>& arguments
                "through get_dst_tensor(); what a core returns is ignored");
       else if (!self.destination_taken)
         take_returned(returned, *self.destination);
+      self.finished = true;
     } catch (const Stop&) {
     } catch (const std::exception& error) {
       report("exception", {}, error.what());
@@ -214,13 +231,14 @@ struct Run {
   std::vector<Write> writes;
   std::vector<Counters> counters;
   std::string printed;
-  bool coverage_known = true;
+  bool coverage_known = true, finished = true;
 };
 
 void collect(Run& run, const std::vector<Core>& cores, const Storage& output) {
   for (const Core& each : cores) {
     run.findings.insert(run.findings.end(), each.findings.begin(), each.findings.end());
     run.counters.push_back(each.counters);
+    run.finished = run.finished && each.finished;
   }
   for (const auto& writes : output.writes)
     run.writes.insert(run.writes.end(), writes.begin(), writes.end());
@@ -342,7 +360,7 @@ gpsimd::Run* gpsimd_run(gpsimd::Call call, void* kernel,
   gpsimd::collect(*run, states, *storage);
   *seen = {run->findings.data(), int64_t(run->findings.size()), run->writes.data(),
            int64_t(run->writes.size()), run->counters.data(), run->printed.data(),
-           int64_t(run->printed.size()), run->coverage_known};
+           int64_t(run->printed.size()), run->coverage_known, run->finished};
   return run;
 }
 

@@ -58,6 +58,7 @@ struct Result {
   const char* printed;
   int64_t printed_size;
   int32_t coverage_known;  // 0: the output was written in a way nobody tracked
+  int32_t finished;        // 0: a core was stopped before its end
 };
 
 // ---- the runtime ------------------------------------------------------------------
@@ -99,6 +100,7 @@ struct Core {
   int count = 1;
   bool multicore = false;
   bool destination_taken = false;
+  bool finished = false;
   torch::Tensor* destination = nullptr;
   Tcm tcm;
   Counters counters = {};
