@@ -46,10 +46,10 @@ def tensor_tensor_scan(
         terms = np.float32(term).reshape(len(term), -1).T
         result = np.empty_like(columns)
         state = np.broadcast_to(np.float32(start).reshape(-1), columns.shape[1:])
-        for i, (a, b) in enumerate(zip(columns, terms, strict=True)):
-            state = first.compute(*((state, a) if reverse0 else (a, state)))
-            state = second.compute(*((b, state) if reverse1 else (state, b)))
-            result[i] = state
+        for a, b, x in zip(columns, terms, result, strict=True):
+            first.function(*((state, a) if reverse0 else (a, state)), out=x)
+            second.function(*((b, x) if reverse1 else (x, b)), out=x)
+            state = x
         return result.T.reshape(factor.shape)
 
     step = Step(VECTOR, "tensor_tensor_scan", (first.name, second.name))

@@ -5,6 +5,9 @@ from helpers.plots.chip import efficiency as efficiency
 from helpers.plots.chip import sbuf as sbuf
 from helpers.plots.curve import curve as curve
 from helpers.plots.ladder import ladder as ladder
+from helpers.plots.prediction import agreement as agreement
+from helpers.plots.prediction import search as search
+from helpers.plots.prediction import versions as versions
 from helpers.plots.roofline import Ceiling as Ceiling
 from helpers.plots.roofline import Point as Point
 from helpers.plots.roofline import roofline as roofline
