@@ -30,7 +30,7 @@ KINDS = {
 UNPROVEN = "#c0392b"
 ACCENTS = ("#1b6ca8", "#c0562b", "#3d8f5a", "#7b4fa3", "#b8860b", "#5c6b73")
 
-_RC = {
+_RC: Any = {
     "figure.facecolor": PAPER,
     "axes.facecolor": PAPER,
     "savefig.facecolor": PAPER,

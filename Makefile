@@ -1,0 +1,33 @@
+# Thin: each target is a line or two; what happens is in helpers/.
+PYTHON ?= python3
+VENV ?= .venv
+REQUIREMENTS ?= requirements-graviton.txt
+PROFILE ?= quick
+RUN ?= latest
+py = $(VENV)/bin/python
+
+.PHONY: environment tutorial test lab report compare check clean
+
+tutorial: environment  ## run the whole series and write its HTML site
+	$(py) -m helpers run --profile $(PROFILE); status=$$?; $(py) -m helpers report; exit $$status
+
+test: check  ## every test (the smoke profile for the notebooks)
+	$(py) -m pytest -q
+
+check: environment  ## format, lint, types, spelling, stripped notebooks
+	$(VENV)/bin/ruff check . && $(VENV)/bin/ruff format --check . && $(VENV)/bin/mypy && $(VENV)/bin/codespell && $(VENV)/bin/nbstripout --verify notebooks/*.ipynb
+
+lab: environment  ## JupyterLab on this machine, at the first notebook
+	$(VENV)/bin/jupyter lab --no-browser --ip 127.0.0.1 notebooks/00_start_here.ipynb
+
+report: environment  ## the HTML site of a run: make report RUN=runs/<id>
+	$(py) -m helpers report $(RUN)
+
+compare: environment  ## judge two runs: make compare BASE=runs/<id> NEW=runs/<id>
+	$(py) -m helpers compare $(BASE) $(NEW)
+
+environment:
+	@$(PYTHON) helpers/environment.py $(VENV) $(REQUIREMENTS)
+
+clean:  ## remove the environment and everything a run made
+	rm -rf $(VENV) .venv-* runs *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

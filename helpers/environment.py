@@ -1,0 +1,177 @@
+"""Set up a virtual environment from a requirements file, once.
+
+``python3 helpers/environment.py .venv requirements-graviton.txt`` runs before anything
+is installed, so this file uses the standard library only and imports no sibling.
+A second call finds that nothing changed and ends at once.
+"""
+
+import hashlib
+import shutil
+import subprocess
+import sys
+import threading
+import time
+import urllib.request
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+PYTHONS = ((3, 11), (3, 13))  # first and last minor version that every pin has
+CPU_INDEX = "https://download.pytorch.org/whl/cpu"
+PROBE_SECONDS = 3
+# installed size and a margin for pip's unpacking, seen on x86-64 on 2026-11-30
+NEEDED_GB = {"cpu": 5, "pypi": 13}
+STAMP = "installed-from"
+
+
+class CannotSetUp(RuntimeError):
+    """Something is missing; the message is one sentence that says what to do."""
+
+
+def create(folder: Path, requirements: Path, *, editable: bool = True) -> bool:
+    """Make `folder` hold what `requirements` lists; False if it already does.
+
+    Raises CannotSetUp before anything is downloaded where Python, a compiler or disk
+    space is missing, and afterwards with pip's last lines where pip failed.
+    """
+    wanted = _fingerprint(requirements)
+    stamp = folder / STAMP
+    if stamp.exists() and stamp.read_text() == wanted:
+        return False
+    check_python()
+    check_compiler()
+    source = choose_index() if _lists_torch(requirements) else "pypi"
+    check_disk(folder, NEEDED_GB[source])
+    _make_venv(folder)
+    for arguments in _installs(requirements, source, editable):
+        _pip(folder, arguments)
+    stamp.write_text(wanted)
+    return True
+
+
+def check_python(version: tuple[int, ...] = sys.version_info[:2]) -> None:
+    first, last = PYTHONS
+    if not first <= tuple(version) <= last:
+        raise CannotSetUp(
+            f"this is Python {version[0]}.{version[1]}, the pinned packages exist for "
+            f"3.{first[1]} to 3.{last[1]}: run make PYTHON=python3.12 (or 3.11, 3.13)"
+        )
+    try:
+        import ensurepip  # noqa: F401
+        import venv  # noqa: F401
+    except ImportError as missing:
+        raise CannotSetUp(
+            "this Python has no venv module: apt-get install python3-venv "
+            "(or dnf install python3-pip), then run make again"
+        ) from missing
+
+
+def check_compiler() -> None:
+    if not any(shutil.which(name) for name in ("g++", "clang++", "c++")):
+        raise CannotSetUp(
+            "no C++ compiler, which torch.compile and the GpSimd operators need: "
+            "apt-get install g++ python3-dev (or dnf install gcc-c++ python3-devel)"
+        )
+
+
+def check_disk(folder: Path, needed_gb: float) -> None:
+    place = next(p for p in [folder, *folder.resolve().parents] if p.exists())
+    free = shutil.disk_usage(place).free / 1e9
+    installed = _size_gb(folder)
+    if free + installed < needed_gb:
+        raise CannotSetUp(
+            f"{free:.0f} GB free at {place}, about {needed_gb} GB are needed: "
+            "make room or clone the repository on a larger disk"
+        )
+
+
+def choose_index(url: str = CPU_INDEX) -> str:
+    """"cpu" if PyTorch's CPU index answers within 3 seconds, else "pypi"."""
+    answered = threading.Event()
+
+    def ask() -> None:
+        try:
+            with urllib.request.urlopen(f"{url}/torch/", timeout=PROBE_SECONDS):
+                answered.set()
+        except OSError:
+            return
+
+    # looking a name up can outlast any socket timeout, so it gets a thread to hang in
+    threading.Thread(target=ask, daemon=True).start()
+    return "cpu" if answered.wait(PROBE_SECONDS) else "pypi"
+
+
+def python_of(folder: Path) -> Path:
+    return folder / "bin" / "python"
+
+
+def _lists_torch(requirements: Path) -> bool:
+    return "\ntorch==" in "\n" + requirements.read_text()
+
+
+def _fingerprint(requirements: Path) -> str:
+    """Changes with the requirements, the package's metadata and the interpreter."""
+    parts = [requirements.read_bytes(), (ROOT / "pyproject.toml").read_bytes()]
+    parts.append(sys.version.encode())
+    return hashlib.sha256(b"\0".join(parts)).hexdigest()
+
+
+def _make_venv(folder: Path) -> None:
+    if not python_of(folder).exists():
+        subprocess.run([sys.executable, "-m", "venv", "--clear", folder], check=True)
+
+
+def _installs(requirements: Path, source: str, editable: bool):
+    """Argument lists for pip, in order."""
+    if source == "cpu":
+        pins = requirements.read_text().splitlines()
+        torch = [p for p in pins if p.startswith(("torch==", "torchvision=="))]
+        yield [*torch, "--index-url", CPU_INDEX]
+    yield ["-r", str(requirements)]
+    if editable:
+        yield ["--no-deps", "--no-build-isolation", "-e", str(ROOT)]
+
+
+def _pip(folder: Path, arguments: list[str]) -> None:
+    """Run pip with its output in a log, and a line of progress every 30 seconds."""
+    log = folder / "install.log"
+    what = next(a for a in reversed(arguments) if not a.startswith("-"))
+    print(f"installing {Path(what).name} into {folder.name} (log: {log})", flush=True)
+    start = time.monotonic()
+    command = [python_of(folder), "-m", "pip", "install", *arguments]
+    with log.open("a") as out:
+        with subprocess.Popen(command, stdout=out, stderr=out) as pip:
+            while pip.poll() is None:
+                _wait(pip, 30)
+                if pip.poll() is None:
+                    seconds = time.monotonic() - start
+                    print(f"  {seconds:4.0f} s, {_size_gb(folder):.1f} GB", flush=True)
+    if pip.returncode:
+        tail = "\n".join(log.read_text(errors="replace").splitlines()[-8:])
+        raise CannotSetUp(f"pip failed; its last lines:\n{tail}")
+
+
+def _wait(process: subprocess.Popen, seconds: float) -> None:
+    try:
+        process.wait(seconds)
+    except subprocess.TimeoutExpired:
+        return
+
+
+def _size_gb(folder: Path) -> float:
+    if not folder.exists():
+        return 0.0
+    files = (p for p in folder.rglob("*") if p.is_file() and not p.is_symlink())
+    return sum(p.stat().st_size for p in files) / 1e9
+
+
+def main(folder: str, requirements: str) -> None:
+    try:
+        changed = create(Path(folder), Path(requirements))
+    except CannotSetUp as reason:
+        sys.exit(f"cannot set up: {reason}")
+    if changed:
+        print(f"{folder} is ready ({_size_gb(Path(folder)):.1f} GB)")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

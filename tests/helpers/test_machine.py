@@ -1,0 +1,86 @@
+"""Which machine this is: from recorded lscpu output, and here."""
+
+import json
+
+import pytest
+
+from helpers import machine
+
+
+def lscpu(**fields) -> str:
+    entries = [
+        {"field": f"{k.replace('_', ' ')}:", "data": v} for k, v in fields.items()
+    ]
+    return json.dumps({"lscpu": entries})
+
+
+ARM_FLAGS = "fp asimd atomics asimddp sve svei8mm svebf16 i8mm bf16"
+MEMINFO = "MemTotal:        8000000 kB\nMemFree: 1 kB\n"
+
+
+def described(text, instance="", neuron=0):
+    return machine._describe(text, MEMINFO, instance, neuron)
+
+
+@pytest.mark.parametrize(
+    ("core", "flags", "chip", "bf16"),
+    [
+        ("Neoverse-N1", "fp asimd atomics asimddp", "graviton2", False),
+        ("Neoverse-V1", ARM_FLAGS, "graviton3", True),
+        ("Neoverse-V2", ARM_FLAGS + " sve2", "graviton4", True),
+    ],
+)
+def test_a_graviton_is_named_by_its_core(core, flags, chip, bf16):
+    text = lscpu(
+        Architecture="aarch64",
+        Model_name=core,
+        BIOS_Model_name=f"AWS Graviton{chip[-1]}  AWS Graviton{chip[-1]} CPU @ 2.6GHz",
+        Flags=flags,
+    )
+    found = described(text, instance="c8g.xlarge")
+    assert found.chip == chip
+    assert found.name == f"AWS Graviton{chip[-1]} ({core})"
+    assert found.has("bf16") is bf16
+    assert "c8g.xlarge" in found.label()
+
+
+def test_an_inf2_is_named_by_its_device_not_its_host_processor():
+    text = lscpu(Architecture="x86_64", Model_name="AMD EPYC 7R13", Flags="avx2")
+    assert described(text, instance="inf2.xlarge", neuron=1).chip == "inferentia2"
+    assert described(text, instance="trn1.2xlarge", neuron=1).chip == "trainium1"
+    assert described(text, instance="inf2.xlarge", neuron=0).chip == "x86-64"
+
+
+def test_newer_lscpu_nests_its_fields():
+    nested = {
+        "lscpu": [
+            {"field": "Architecture:", "data": "x86_64"},
+            {
+                "field": "Vendor ID:",
+                "data": "GenuineIntel",
+                "children": [
+                    {"field": "Model name:", "data": "Xeon"},
+                    {"field": "Flags:", "data": "avx2 avx512_vnni amx_bf16 amx_tile"},
+                ],
+            },
+        ]
+    }
+    found = described(json.dumps(nested))
+    assert found.name == "Xeon"
+    assert {"int8 dot", "bf16", "amx"} <= set(found.features)
+
+
+def test_without_lscpu_the_machine_still_has_a_name():
+    assert "unnamed" in described("").name
+
+
+def test_this_machine_is_described():
+    here = machine.describe()
+    assert here.cores >= 1
+    assert here.memory_gib > 0.5
+    assert "torch" in here.versions
+
+
+def test_the_card_escapes_what_the_machine_says():
+    found = described(lscpu(Architecture="x86_64", Model_name="<script>"))
+    assert "<script>" not in found._repr_html_()
