@@ -1,8 +1,6 @@
 """Predict how long a kernel takes, and why.
 
->>> with record() as trace:
-...     nki.simulate_kernel(kernel, a, b)
->>> prediction = predict(trace)
+>>> prediction = profile(kernel, a, b)      # or predict(trace) of a recorded trace
 >>> prediction.total            # seconds, (fast, slow) reading of the documents
 >>> prediction.slow.busiest     # "Vector"
 >>> prediction.to_chrome_trace("trace.json")   # opens in Perfetto
@@ -13,15 +11,17 @@ program, starting it and the host are not in it.
 """
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from neuronsim import chrome, cost, dependencies, schedule
 from neuronsim.cost import Reading
 from neuronsim.hardware import NEURONCORE_V2, NeuronCore
 from neuronsim.schedule import ENGINES, Placed
-from neuronsim.trace import Allocation, Instruction, Trace
+from neuronsim.trace import Allocation, Instruction, Trace, record
 
 
 @dataclass(frozen=True)
@@ -203,6 +203,25 @@ def predict(
         for reading in cost.readings(core)
     )
     return Prediction(fast, slow, sum(cost.flops(i) for i in trace))
+
+
+def profile(
+    kernel: Callable[..., Any],
+    *arguments: Any,
+    core: NeuronCore = NEURONCORE_V2,
+    cores: int = 1,
+) -> Prediction:
+    """Simulate a kernel once and predict its time: `record` and `predict` in one.
+
+    Parameters
+    ----------
+    kernel : callable
+        decorated with `nki.jit` or `nki.trace`, possibly with a grid: ``kernel[2]``
+    *arguments : its inputs
+    """
+    with record() as trace:
+        kernel(*arguments)
+    return predict(trace, core, cores=cores)
 
 
 def _by_core(trace: Trace, cores: int) -> list[list[Instruction]]:

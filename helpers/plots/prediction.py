@@ -1,4 +1,4 @@
-"""Predicted times: versions of a kernel, a search, and predictions that were checked."""
+"""Predicted times: versions of a kernel, a search, predictions that were checked."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -27,7 +27,7 @@ def versions(
     axes: Any
     fig, axes = style.figure(7.5, 1.0 + 0.38 * (len(predictions) + len(published)))
     for row, prediction in enumerate(predictions.values()):
-        _bar(axes, row, *prediction.total, prediction)
+        _bar(axes, row, prediction)
     for row, seconds in enumerate(published.values(), start=len(predictions)):
         axes.barh(
             row,
@@ -53,7 +53,8 @@ def versions(
     return style.Chart(fig, _versions_alt(predictions, published, floors))
 
 
-def _bar(axes, row, fast, slow, prediction):
+def _bar(axes, row, prediction):
+    fast, slow = (seconds * 1e6 for seconds in prediction.total)
     middle = prediction.middle * 1e6
     axes.barh(
         row,
@@ -61,11 +62,11 @@ def _bar(axes, row, fast, slow, prediction):
         color=_PREDICTED.colour,
         hatch=_PREDICTED.hatch,
         edgecolor=style.PAPER,
-        xerr=[[middle - fast * 1e6], [slow * 1e6 - middle]],
+        xerr=[[middle - fast], [slow - middle]],
         error_kw={"ecolor": style.INK, "capsize": 3, "elinewidth": 1},
     )
     text = f"  {middle:.0f} µs, {prediction.slow.busiest}"
-    axes.annotate(text, (slow * 1e6, row), va="center", fontsize=9)
+    axes.annotate(text, (slow, row), va="center", fontsize=9)
 
 
 def _versions_alt(predictions, published, floors):
