@@ -4,12 +4,15 @@ This is the only module that decides. Notebooks and kernels write::
 
     from helpers.neuron import nki, nl, nisa, BACKEND     # generation 1
     from helpers.neuron import gen2                       # gen2.nki, gen2.nl, gen2.nisa
+    from helpers.neuron import load_custom_op             # C++ operators of GpSimd
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
+
+from helpers.custom_op import load_custom_op as load_custom_op
 
 
 @dataclass(frozen=True)
