@@ -79,7 +79,7 @@ def check_disk(folder: Path, needed_gb: float) -> None:
     installed = _size_gb(folder)
     if free + installed < needed_gb:
         raise CannotSetUp(
-            f"{free:.0f} GB free at {place}, about {needed_gb} GB are needed: "
+            f"{free:.0f} GB free at {place}, about {needed_gb:.0f} GB are needed: "
             "make room or clone the repository on a larger disk"
         )
 

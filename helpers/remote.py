@@ -27,6 +27,9 @@ OWNED = (
 )
 
 
+_HELPERS = str(Path(__file__).parent)
+
+
 class StepFailed(RuntimeError):
     """A step could not be built, run or asked; the message says why."""
 
@@ -54,6 +57,7 @@ class Remote:
         theirs.close()
         self._connection = ours
         self._groups = {self._process.pid}
+        _travel_by_value(step.build)
         self._send(cloudpickle.dumps((step, model, batch_size, weights)))
         self._send(None, ("prepare", {}))
 
@@ -144,6 +148,14 @@ def environment(step) -> dict[str, str]:
     if step.preload:
         env["LD_PRELOAD"] = preload.find(step.preload)
     return env | step.env
+
+
+def _travel_by_value(build) -> None:
+    """A module beside the notebook cannot be imported by the worker: send its code."""
+    module = sys.modules.get(build.__module__)
+    path = getattr(module, "__file__", None)
+    if module is not None and path and not path.startswith((sys.prefix, _HELPERS)):
+        cloudpickle.register_pickle_by_value(module)
 
 
 def _explain(error: str) -> str:

@@ -36,15 +36,22 @@ def folder() -> Path:
 
 def save(race: Race, name: str) -> Path:
     """Write `race` as ``<folder>/<name>.json``, complete or not at all."""
-    benchmarks = [
-        _benchmark(race, heat, outcome)
+    entries = [
+        (_note(race, heat, place, outcome), outcome)
         for heat in race.heats
-        for outcome in [heat.anchor, *heat.outcomes]
+        for place, outcome in enumerate([heat.anchor, *heat.outcomes])
     ]
+    # a pyperf benchmark needs values: a step without samples travels in a note
+    absent = [note for note, outcome in entries if not outcome.rounds]
+    measured = [(note, outcome) for note, outcome in entries if outcome.rounds]
+    if not measured:
+        raise BadResult(f"{name}: no step was measured, so there is nothing to save")
+    measured[0][0]["absent"] = absent
     path = folder() / f"{name}.json"
     with tempfile.TemporaryDirectory(dir=path.parent) as scratch:
         draft = Path(scratch) / path.name
-        pyperf.BenchmarkSuite(benchmarks).dump(str(draft))
+        suite = pyperf.BenchmarkSuite([_benchmark(*entry) for entry in measured])
+        suite.dump(str(draft))
         draft.replace(path)
     return path
 
@@ -54,7 +61,7 @@ def load(path: str | Path) -> Race:
     try:
         suite = pyperf.BenchmarkSuite.load(str(path))
         notes = [json.loads(b.get_metadata()["series"]) for b in suite]
-    except (ValueError, KeyError, OSError, TypeError) as problem:
+    except (ValueError, KeyError, OSError, TypeError, AttributeError) as problem:
         raise BadResult(
             f"{path} is not a complete result file ({type(problem).__name__}: "
             f"{problem}); measure again or remove it"
@@ -64,12 +71,12 @@ def load(path: str | Path) -> Race:
     return _race(suite, notes)
 
 
-def _benchmark(race: Race, heat: Heat, outcome: Outcome) -> pyperf.Benchmark:
-    note = {
+def _note(race: Race, heat: Heat, place: int, outcome: Outcome) -> dict:
+    return {
         "schema": SCHEMA,
         "heat": heat.number,
+        "place": place,  # 0 is the anchor, 1 the baseline
         "step": outcome.name,
-        "anchor": outcome is heat.anchor,
         "model": race.model,
         "batch_size": race.batch_size,
         "machine": race.machine.as_dict(),
@@ -80,44 +87,49 @@ def _benchmark(race: Race, heat: Heat, outcome: Outcome) -> pyperf.Benchmark:
         "failure": outcome.failure,
         "warm_ups": outcome.warm_ups,
     }
-    name = outcome.name if heat.number == 0 else f"{outcome.name} (heat {heat.number})"
+
+
+def _benchmark(note: dict, outcome: Outcome) -> pyperf.Benchmark:
+    heat = note["heat"]
+    name = f"{outcome.name} (heat {heat})" if heat else outcome.name
     metadata = {"name": name, "unit": "second", "series": json.dumps(note)}
-    # pyperf wants values; a step that failed has none, and says so in its note
-    rounds = outcome.rounds or [[1.0]]
     return pyperf.Benchmark(
         [
             pyperf.Run(values, metadata=metadata, collect_metadata=False)
-            for values in rounds
+            for values in outcome.rounds
         ]
     )
 
 
 def _race(suite: pyperf.BenchmarkSuite, notes: list[dict]) -> Race:
-    heats: dict[int, dict] = {}
-    for benchmark, note in zip(suite, notes, strict=True):
-        heat = heats.setdefault(note["heat"], {"anchor": None, "outcomes": []})
-        outcome = _outcome(benchmark, note)
-        if note["anchor"]:
-            heat["anchor"] = outcome
-        else:
-            heat["outcomes"].append(outcome)
+    rounds = [[list(run.values) for run in b.get_runs()] for b in suite]
+    outcomes = [_outcome(*pair) for pair in zip(notes, rounds, strict=True)]
+    absent = notes[0]["absent"]
+    notes = notes + absent
+    outcomes += [_outcome(note, []) for note in absent]
+    heats: dict[int, dict[int, Outcome]] = {}
+    for note, outcome in zip(notes, outcomes, strict=True):
+        heats.setdefault(note["heat"], {})[note["place"]] = outcome
     fields = notes[0]["machine"]
     return Race(
         model=notes[0]["model"],
         batch_size=notes[0]["batch_size"],
         machine=Machine(**{**fields, "features": tuple(fields["features"])}),
         heats=tuple(
-            Heat(number=n, anchor=h["anchor"], outcomes=tuple(h["outcomes"]))
-            for n, h in sorted(heats.items())
+            Heat(number, anchor=found[0], outcomes=_in_order(found))
+            for number, found in sorted(heats.items())
         ),
     )
 
 
-def _outcome(benchmark: pyperf.Benchmark, note: dict) -> Outcome:
-    failed = bool(note["failure"])
+def _in_order(found: dict[int, Outcome]) -> tuple[Outcome, ...]:
+    return tuple(found[place] for place in sorted(found) if place > 0)
+
+
+def _outcome(note: dict, rounds: list[list[float]]) -> Outcome:
     return Outcome(
         name=note["step"],
-        rounds=[] if failed else [list(run.values) for run in benchmark.get_runs()],
+        rounds=rounds,
         warm_ups=note["warm_ups"],
         setup=note["setup"],
         peak_mib=note["peak_mib"],

@@ -1,0 +1,229 @@
+"""Races in real processes; one race serves most tests, because starting costs."""
+
+import os
+import signal
+
+import pytest
+import torch
+
+from helpers import preload, proof, results
+from helpers.race import race
+from helpers.remote import environment
+from helpers.step import Step
+
+SMALL = {"model": "resnet18_64px", "batch_size": 2}
+
+
+def eager(model, batch):
+    return lambda: model(batch)
+
+
+def channels_last(model, batch):
+    model = model.to(memory_format=torch.channels_last)
+    batch = batch.to(memory_format=torch.channels_last)
+    return lambda: model(batch)
+
+
+def twice(model, batch):
+    def both():
+        model(batch)
+        return model(batch)
+
+    return both
+
+
+def raises(model, batch):
+    raise ArithmeticError("seven")
+
+
+def takes_all_memory(model, batch):
+    return lambda: torch.empty(10**14)
+
+
+def is_killed(model, batch):
+    calls = iter(range(8))
+
+    def fn():
+        if next(calls, None) is None:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return model(batch)
+
+    return fn
+
+
+def returns_nothing(model, batch):
+    model(batch)
+
+
+@pytest.fixture(scope="session")
+def done():
+    """One race of steps that work and steps that fail in each of the known ways."""
+    return race(
+        [
+            Step("eager", eager),
+            Step("twice", twice, proofs=[proof.onednn(layout="nhwc")]),
+            Step(
+                "channels last",
+                channels_last,
+                proofs=[proof.onednn(layout="nhwc", dtype="f32"), proof.pinned()],
+                cores=(0,),
+            ),
+            Step("raises", raises),
+            Step("takes all memory", takes_all_memory),
+            Step("is killed", is_killed),
+            Step("returns nothing", returns_nothing),
+            Step("no interpreter", eager, python="/nonexistent/python"),
+        ],
+        **SMALL,
+        budget=1,
+        max_live=5,
+    )
+
+
+def test_steps_alternate_in_rounds_and_every_sample_is_kept(done):
+    heat = done.heats[0]
+    for outcome in [heat.anchor, *heat.outcomes[:3]]:
+        assert len(outcome.rounds) >= 6
+        assert len(outcome.rounds) == len(heat.anchor.rounds)
+        assert len(outcome.warm_ups) >= len(outcome.rounds) + 3
+
+
+def test_twice_the_work_is_about_half_as_fast(done):
+    ratio = done.speed_up("twice")
+    assert 0.3 < ratio.value < 0.75
+    assert ratio.high < 1
+
+
+def test_more_steps_than_may_live_race_in_heats_that_share_the_baseline(done):
+    assert len(done.heats) == 3
+    assert {heat.outcomes[0].name for heat in done.heats} == {"eager"}
+    assert [o.name for o in done.outcomes][:2] == ["eager", "twice"]
+    assert len(done.outcomes) == 8
+
+
+@pytest.mark.parametrize(
+    ("step", "reason"),
+    [
+        ("raises", "ArithmeticError: seven"),
+        ("takes all memory", "out of memory"),
+        ("is killed", "SIGKILL"),
+        ("returns nothing", "must return a function"),
+        ("no interpreter", "not started: "),
+    ],
+)
+def test_a_step_that_fails_says_why_and_the_others_finish(done, step, reason):
+    assert reason in done[step].failure
+    assert reason in done.table().loc[step, "proof"]
+    assert done["eager"].rounds
+    assert done["channels last"].rounds
+
+
+def test_output_is_compared_with_the_fp32_reference(done):
+    assert done["eager"].drift.sqnr_db == float("inf")
+    assert done["channels last"].drift.sqnr_db > 90
+    assert done["channels last"].drift.top1 == 1
+
+
+def test_a_step_in_effect_is_proven(done):
+    assert done["channels last"].verdict == "proven"
+    assert "read acdb" in done.evidence().loc["channels last", "saw"].iloc[0]
+
+
+def test_a_step_not_in_effect_is_unproven(done):
+    assert done["twice"].verdict == "UNPROVEN"
+    assert done["eager"].verdict == "nothing to prove"
+
+
+def test_memory_and_set_up_are_recorded(done):
+    assert done["eager"].peak_mib > 100
+    assert set(done["eager"].setup) == {"build_seconds", "first_call_seconds"}
+
+
+def test_no_process_outlives_its_race(done):
+    import psutil
+
+    children = psutil.Process().children(recursive=True)
+    assert not [c for c in children if "helpers.worker" in " ".join(c.cmdline())]
+
+
+def test_the_table_and_the_plot_show_every_step(done):
+    assert list(done.table().index) == [o.name for o in done.outcomes]
+    chart = done.plot()
+    for outcome in done.outcomes:
+        assert outcome.name in chart.alt
+    assert "UNPROVEN" in chart.svg() or chart.svg().count("<path") > 10
+    assert "measured on" in done._repr_html_()
+
+
+def test_a_saved_race_is_the_same_when_loaded(done, tmp_path, monkeypatch):
+    monkeypatch.setenv("SERIES_RESULTS", str(tmp_path))
+    again = results.load(done.save("race"))
+    assert again.heats == done.heats
+    assert again == done
+
+
+def test_bad_requests_are_refused_before_anything_starts():
+    step = Step("a", eager)
+    for steps, arguments, words in [
+        ([], SMALL, "at least one step"),
+        ([step, step], SMALL, "must differ"),
+        ([step], SMALL | {"model": "resnet51"}, "resnet51"),
+        ([step], SMALL | {"batch_size": 0}, "at least 1"),
+        ([step], SMALL | {"max_live": 2}, "at least 3"),
+    ]:
+        with pytest.raises(ValueError, match=words):
+            race(steps, **arguments)
+
+
+def test_variables_that_change_the_result_are_not_inherited(monkeypatch):
+    monkeypatch.setenv("DNNL_DEFAULT_FPMATH_MODE", "BF16")
+    monkeypatch.setenv("LD_PRELOAD", "/lib/old.so")
+    monkeypatch.setenv("OMP_NUM_THREADS", "7")
+    env = environment(Step("a", eager, cores=(0,), env={"LRU_CACHE_CAPACITY": "9"}))
+    assert "DNNL_DEFAULT_FPMATH_MODE" not in env
+    assert "LD_PRELOAD" not in env
+    assert env["OMP_NUM_THREADS"] == "1"
+    assert env["LRU_CACHE_CAPACITY"] == "9"
+
+
+def test_an_allocator_and_huge_pages_are_there_from_the_start():
+    try:
+        preload.find("tcmalloc")
+    except preload.MissingLibrary as missing:
+        pytest.skip(str(missing))
+    proofs = [proof.tcmalloc_loaded(), proof.huge_pages(min_mib=2)]
+    done = race(
+        [
+            Step("plain", eager, proofs=proofs),
+            Step(
+                "tcmalloc",
+                eager,
+                preload="tcmalloc",
+                env={"THP_MEM_ALLOC_ENABLE": "1"},
+                proofs=proofs,
+            ),
+        ],
+        **SMALL,
+        budget=0.5,
+    )
+    assert done["tcmalloc"].findings[0].holds, done.evidence()
+    assert not done["plain"].findings[0].holds
+    assert done["plain"].verdict == "UNPROVEN"
+    with open("/sys/kernel/mm/transparent_hugepage/enabled") as setting:
+        if "[madvise]" in setting.read():
+            assert done["tcmalloc"].proven, done.evidence()
+
+
+@pytest.mark.slow
+def test_two_equal_steps_are_found_equal():
+    """At least 18 of 20 small races of a step with itself give an interval with 1."""
+    ratios = []
+    for seed in range(20):
+        done = race(
+            [Step("one", eager), Step("same", eager)], **SMALL, budget=2, seed=seed
+        )
+        ratios.append(done.speed_up("same"))
+        print(f"race {seed + 1}: {ratios[-1]}")
+    equal = sum(not ratio.differs for ratio in ratios)
+    print(f"{equal} of 20 equal pairs found equal")
+    assert equal >= 18
