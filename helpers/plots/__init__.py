@@ -3,6 +3,7 @@
 from helpers.plots.chip import chip as chip
 from helpers.plots.chip import efficiency as efficiency
 from helpers.plots.chip import sbuf as sbuf
+from helpers.plots.coverage import coverage as coverage
 from helpers.plots.curve import curve as curve
 from helpers.plots.ladder import ladder as ladder
 from helpers.plots.prediction import agreement as agreement
@@ -10,5 +11,6 @@ from helpers.plots.prediction import search as search
 from helpers.plots.prediction import versions as versions
 from helpers.plots.roofline import Ceiling as Ceiling
 from helpers.plots.roofline import Point as Point
+from helpers.plots.roofline import attainable as attainable
 from helpers.plots.roofline import roofline as roofline
 from helpers.plots.timeline import gantt as gantt

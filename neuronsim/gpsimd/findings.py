@@ -1,6 +1,6 @@
 """What the sanitiser found in one call of an operator, and how it says so."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -79,13 +79,17 @@ class Counters:
 
 @dataclass(frozen=True)
 class Report:
-    """One call of an operator: findings, coverage, what each core moved."""
+    """One call of an operator: findings, coverage, what each core moved.
+
+    ``writers`` says of every output element how many cores wrote it (uint8).
+    """
 
     operator: str
     findings: tuple[Finding, ...]
     coverage: Coverage | None  # None: written in a way nobody tracked
     counters: tuple[Counters, ...]
     printed: str = ""
+    writers: np.ndarray | None = field(default=None, compare=False)
 
     def kinds(self) -> set[str]:
         """The kinds of fault that occurred."""
@@ -124,15 +128,14 @@ class Writes:
     files: tuple[str, ...]  # one a range
 
 
-def coverage(writes: Writes, total: int) -> tuple[Coverage, list[Finding]]:
-    """Which of ``total`` elements were written by no core, or by several."""
-    by = writers(writes, total)
+def coverage(writes: Writes, by: np.ndarray) -> tuple[Coverage, list[Finding]]:
+    """Which elements were written by no core, or by several (``by``: ``writers()``)."""
     findings = []
     if (by == 0).any():
         findings.append(_never_written(by == 0, writes))
     if (by > 1).any():
         findings.append(_written_twice(by > 1, writes))
-    counts = Coverage(total, int((by > 0).sum()), int((by > 1).sum()))
+    counts = Coverage(by.size, int((by > 0).sum()), int((by > 1).sum()))
     return counts, findings
 
 

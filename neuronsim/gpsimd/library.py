@@ -23,6 +23,7 @@ from neuronsim.gpsimd.findings import (
     Writes,
     coverage,
     merged,
+    writers,
 )
 
 Sanitize = bool | Literal["report"]
@@ -139,9 +140,11 @@ class Library:
 
     def _read(self, operator: str, result: abi.Result, total: int) -> Report:
         found = [self._finding(each) for each in result.findings[: result.n_findings]]
-        covered = None
+        covered = by = None
         if self.sanitize and result.coverage_known:
-            covered, more = coverage(_writes(result), total)
+            writes = _writes(result)
+            by = writers(writes, total)
+            covered, more = coverage(writes, by)
             # what a stopped core left unwritten is not a fault of its own
             found += [
                 each for each in more if result.finished or each.kind != "never-written"
@@ -157,6 +160,7 @@ class Library:
             covered,
             tuple(counters),
             text.decode(errors="replace"),
+            by,
         )
 
     def _finding(self, raw: abi.Finding) -> Finding:

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from neuronsim import gpsimd
-from neuronsim.gpsimd.findings import Writes, coverage
+from neuronsim.gpsimd.findings import Writes, coverage, writers
 
 OPERATORS = Path(__file__).parent / "operators"
 
@@ -176,7 +176,7 @@ def test_coverage_counts_cores_not_writes():
     )
     core, line, first, last = columns.T
     writes = Writes(core, line, first, last, ("k.cpp",) * 4)
-    counts, findings = coverage(writes, 12)
+    counts, findings = coverage(writes, writers(writes, 12))
     assert (counts.written, counts.twice) == (9, 1)
     missing, twice = findings
     assert "[8, 9), [10, 12)" in missing.detail
