@@ -287,7 +287,9 @@ def tensor_reduce(
         data.dtype,
         shape=data.shape,
         result=shape,
-        defined=lambda known: _two_dimensional(known.all(axes, keepdims=keepdims)),
+        defined=lambda known: _two_dimensional(
+            np.all(known, axis=axes, keepdims=keepdims)
+        ),
     )
 
 
@@ -299,7 +301,7 @@ def _free_axes(axis: Any, data: Tile) -> Shape:
     return axes
 
 
-def _two_dimensional(values: np.ndarray) -> np.ndarray:
+def _two_dimensional(values: Any) -> np.ndarray:
     return values if values.ndim > 1 else values[:, None]
 
 
