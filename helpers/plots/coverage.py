@@ -21,7 +21,7 @@ def coverage(versions: dict[str, np.ndarray], cores: int = 8) -> Chart:
         Top of the scale.
     """
     fig, grid = figure(
-        height=0.6 + 1.15 * len(versions),
+        height=0.7 + 1.2 * len(versions),
         nrows=len(versions),
         sharex=True,
         squeeze=False,
@@ -29,10 +29,10 @@ def coverage(versions: dict[str, np.ndarray], cores: int = 8) -> Chart:
     for axes, (label, writers) in zip(grid[:, 0], versions.items(), strict=True):
         _strip(axes, writers)
         axes.set_ylim(-0.8, cores + 0.5)
-        axes.set_yticks([0, 1, cores])
+        axes.set_yticks([1, cores])
         axes.set_title(label, fontsize=9, loc="left")
         axes.set_ylabel("cores")
-    grid[-1, 0].set_xlabel("output element (red, below 0: nobody wrote it)")
+    grid[-1, 0].set_xlabel("output element (red, below the axis: nobody wrote it)")
     return Chart(fig, _alt(versions))
 
 
