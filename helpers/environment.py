@@ -85,7 +85,7 @@ def check_disk(folder: Path, needed_gb: float) -> None:
 
 
 def choose_index(url: str = CPU_INDEX) -> str:
-    """"cpu" if PyTorch's CPU index answers within 3 seconds, else "pypi"."""
+    """ "cpu" if PyTorch's CPU index answers within 3 seconds, else "pypi"."""
     answered = threading.Event()
 
     def ask() -> None:
@@ -137,14 +137,13 @@ def _pip(folder: Path, arguments: list[str]) -> None:
     what = next(a for a in reversed(arguments) if not a.startswith("-"))
     print(f"installing {Path(what).name} into {folder.name} (log: {log})", flush=True)
     start = time.monotonic()
-    command = [python_of(folder), "-m", "pip", "install", *arguments]
-    with log.open("a") as out:
-        with subprocess.Popen(command, stdout=out, stderr=out) as pip:
-            while pip.poll() is None:
-                _wait(pip, 30)
-                if pip.poll() is None:
-                    seconds = time.monotonic() - start
-                    print(f"  {seconds:4.0f} s, {_size_gb(folder):.1f} GB", flush=True)
+    command = [str(python_of(folder)), "-m", "pip", "install", *arguments]
+    with log.open("a") as out, subprocess.Popen(command, stdout=out, stderr=out) as pip:
+        while pip.poll() is None:
+            _wait(pip, 30)
+            if pip.poll() is None:
+                seconds = time.monotonic() - start
+                print(f"  {seconds:4.0f} s, {_size_gb(folder):.1f} GB", flush=True)
     if pip.returncode:
         tail = "\n".join(log.read_text(errors="replace").splitlines()[-8:])
         raise CannotSetUp(f"pip failed; its last lines:\n{tail}")

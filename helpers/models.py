@@ -83,21 +83,27 @@ def images(name: str, batch_size: int, *, seed: int = 1) -> torch.Tensor:
     """Seeded smooth images, float32 of shape (batch_size, 3, side, side).
 
     Normalised per channel as ImageNet images are (mean 0, deviation about 1), with
-    structure at several scales: white noise would look like no photograph.
+    structure at several scales: white noise would look like no photograph. The images
+    of a batch are the first ones of any larger batch.
     """
     return _images(batch_size, _known(name).image, seed)
 
 
 def _images(count: int, side: int, seed: int) -> torch.Tensor:
+    return torch.stack([_image(side, seed=seed * 100_003 + i) for i in range(count)])
+
+
+def _image(side: int, *, seed: int) -> torch.Tensor:
+    """One image; seeded by itself, so that a batch begins like any larger batch."""
     generator = torch.Generator().manual_seed(seed)
-    total = torch.zeros(count, 3, side, side)
+    total = torch.zeros(1, 3, side, side)
     for cells in (2, 4, 8, 16, 32):
-        coarse = torch.randn(count, 3, cells, cells, generator=generator)
+        coarse = torch.randn(1, 3, cells, cells, generator=generator)
         total += torch.nn.functional.interpolate(
             coarse, size=(side, side), mode="bilinear", align_corners=False
         )
     mean = total.mean(dim=(2, 3), keepdim=True)
-    return (total - mean) / total.std(dim=(2, 3), keepdim=True)
+    return ((total - mean) / total.std(dim=(2, 3), keepdim=True))[0]
 
 
 def _settle_batch_norm(module: torch.nn.Module, *, image: int, seed: int):

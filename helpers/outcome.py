@@ -19,11 +19,13 @@ from helpers.ratio import Ratio, paired_ratio
 class Outcome:
     """One step in one heat.
 
-    `rounds` holds seconds by round; `setup` the seconds of building and of the first
-    call; `failure` the reason why the step has no result, else "".
+    `images` is how many one call handles; `rounds` holds seconds by round; `setup` the
+    seconds of building and of the first call; `failure` the reason why the step has no
+    result, else "".
     """
 
     name: str
+    images: int = 1
     rounds: list[list[float]] = field(default_factory=list)
     warm_ups: list[float] = field(default_factory=list)
     setup: dict[str, float] = field(default_factory=dict)
@@ -34,7 +36,7 @@ class Outcome:
 
     def compare(self, output: np.ndarray, reference: np.ndarray | None) -> None:
         if reference is not None:
-            self.drift = drift(output, reference)
+            self.drift = drift(output, reference[: self.images])
 
     @property
     def samples(self) -> list[float]:
@@ -44,6 +46,16 @@ class Outcome:
     def latency(self) -> float:
         """Seconds a batch: the median of all samples."""
         return float(np.median(self.samples))
+
+    @property
+    def throughput(self) -> float:
+        """Images a second, from the median; NaN for a step that failed."""
+        return float("nan") if self.failure else self.images / self.latency
+
+    @property
+    def rounds_per_image(self) -> list[list[float]]:
+        """`rounds` in seconds an image: what steps of any batch size compare by."""
+        return [[s / self.images for s in samples] for samples in self.rounds]
 
     @cached_property
     def interval(self) -> tuple[float, float]:
@@ -98,18 +110,15 @@ class Race:
                 return outcome
         raise KeyError(f"no step {step!r}; there are {[o.name for o in self.outcomes]}")
 
-    def throughput(self, step: str) -> float:
-        """Images a second, from the median; NaN for a step that failed."""
-        outcome = self[step]
-        return float("nan") if outcome.failure else self.batch_size / outcome.latency
-
     def speed_up(self, step: str, over: str | None = None) -> Ratio | None:
-        """How many times faster than the baseline (or than a step of the same heat)."""
+        """How many times the images/s of the baseline (or of a step of its heat)."""
         for heat in self.heats:
             found = {o.name: o for o in heat.outcomes if not o.failure}
             against = found.get(over or self.baseline.name)
             if step in found and against:
-                return paired_ratio(found[step].rounds, against.rounds)
+                return paired_ratio(
+                    found[step].rounds_per_image, against.rounds_per_image
+                )
         return None
 
     def table(self) -> pd.DataFrame:
@@ -121,7 +130,8 @@ class Race:
         if not outcome.failure:
             low, high = outcome.interval
             row |= {
-                "images/s": round(self.throughput(outcome.name), 2),
+                "batch": outcome.images,
+                "images/s": round(outcome.throughput, 2),
                 "latency ms": round(outcome.latency * 1e3, 1),
                 "95 % interval ms": f"{low * 1e3:.1f} to {high * 1e3:.1f}",
                 "speed-up": str(self.speed_up(outcome.name) or "no baseline"),

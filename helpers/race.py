@@ -91,7 +91,10 @@ class _Entry:
 
     def heat(self, steps: list[Step], *, number: int) -> Heat:
         """Build all steps, alternate their rounds, take their evidence, end them."""
-        field_ = {step.name: Outcome(step.name) for step in [ANCHOR, *steps]}
+        field_ = {
+            step.name: Outcome(step.name, images=step.batch_size or self.batch_size)
+            for step in [ANCHOR, *steps]
+        }
         live: dict[str, Remote] = {}
         try:
             for step in [ANCHOR, *steps]:
@@ -142,7 +145,8 @@ class _Entry:
     def _evidence(self, field_: dict[str, Outcome], live: dict[str, Remote]) -> None:
         reference = None
         if ANCHOR.name in live:
-            reference = live[ANCHOR.name].ask("reference", timeout=600)
+            most = max(outcome.images for outcome in field_.values())
+            reference = live[ANCHOR.name].ask("reference", timeout=600, batch_size=most)
         for name, remote in list(live.items()):
             if name == ANCHOR.name:
                 continue

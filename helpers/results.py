@@ -77,6 +77,7 @@ def _note(race: Race, heat: Heat, place: int, outcome: Outcome) -> dict:
         "heat": heat.number,
         "place": place,  # 0 is the anchor, 1 the baseline
         "step": outcome.name,
+        "images": outcome.images,
         "model": race.model,
         "batch_size": race.batch_size,
         "machine": race.machine.as_dict(),
@@ -129,6 +130,7 @@ def _in_order(found: dict[int, Outcome]) -> tuple[Outcome, ...]:
 def _outcome(note: dict, rounds: list[list[float]]) -> Outcome:
     return Outcome(
         name=note["step"],
+        images=note["images"],
         rounds=rounds,
         warm_ups=note["warm_ups"],
         setup=note["setup"],

@@ -28,6 +28,8 @@ class Step:
         OpenMP threads; by default one a core.
     cores : tuple of int, optional
         The cores the process is pinned to before it starts.
+    batch_size : int, optional
+        Images a call, where it differs from the race's: the first of its images.
     python : str, optional
         Another interpreter (a second environment); by default this one.
     """
@@ -39,4 +41,5 @@ class Step:
     proofs: Sequence[Proof] = ()
     threads: int | None = None
     cores: tuple[int, ...] | None = None
+    batch_size: int | None = None
     python: str | None = None

@@ -25,7 +25,8 @@ class Worker:
 
     def __init__(self, step, model: str, batch_size: int, weights: str):
         self.step, self.model = step, model
-        self.batch_size, self.weights = batch_size, weights
+        self.batch_size = step.batch_size or batch_size
+        self.weights = weights
 
     def prepare(self) -> None:
         """Import torch and make the model: the part that no step is timed for."""
@@ -79,10 +80,10 @@ class Worker:
         found = re.search(r"^VmHWM:\s+(\d+) kB", status, re.MULTILINE)
         return int(found[1]) / 1024 if found else 0.0
 
-    def reference(self) -> np.ndarray:
+    def reference(self, batch_size: int) -> np.ndarray:
         from helpers import models
 
-        return models.reference(self.model, self.batch_size, weights=self.weights)
+        return models.reference(self.model, batch_size, weights=self.weights)
 
 
 def as_array(output) -> np.ndarray:

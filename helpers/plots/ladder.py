@@ -49,8 +49,8 @@ def _bar(axes, row: int, race: Race, outcome) -> None:
         )
         return
     style = KINDS["measured"]
-    rate = race.throughput(outcome.name)
-    low, high = (race.batch_size / seconds for seconds in reversed(outcome.interval))
+    rate = outcome.throughput
+    low, high = (outcome.images / seconds for seconds in reversed(outcome.interval))
     unproven = outcome.proven is False
     axes.barh(
         row,
@@ -87,9 +87,7 @@ def _legend(axes) -> None:
 
 def _alt(race: Race, published: dict[str, Published]) -> str:
     parts = [
-        f"{o.name} {race.throughput(o.name):.1f}"
-        if not o.failure
-        else f"{o.name} failed"
+        f"{o.name} {o.throughput:.1f}" if not o.failure else f"{o.name} failed"
         for o in race.outcomes
     ]
     text = (

@@ -25,8 +25,11 @@ def test_images_look_like_normalised_photographs():
     assert neighbours < 0.6  # white noise has 1.13
 
 
-def test_a_larger_batch_begins_with_the_smaller_ones_shape():
-    assert models.images("resnet50", 3).shape == (3, 3, 224, 224)
+def test_a_larger_batch_begins_with_the_smaller_one():
+    few, more = models.images("resnet50", 2), models.images("resnet50", 3)
+    assert more.shape == (3, 3, 224, 224)
+    assert torch.equal(more[:2], few)
+    assert not torch.equal(more[0], more[1])
 
 
 def test_smoke_takes_the_small_model():

@@ -15,7 +15,7 @@ def test_the_first_usual_place_wins(tmp_path, monkeypatch):
 def test_a_missing_library_says_how_to_get_it(monkeypatch):
     monkeypatch.setattr(preload, "FOLDERS", ())
     monkeypatch.setattr(preload.ctypes.util, "find_library", lambda name: None)
-    with pytest.raises(preload.MissingLibrary, match="apt-get install .*gperftools"):
+    with pytest.raises(preload.MissingLibrary, match=r"apt-get install .*gperftools"):
         preload.find("tcmalloc")
 
 

@@ -68,6 +68,7 @@ def done():
                 proofs=[proof.onednn(layout="nhwc", dtype="f32"), proof.pinned()],
                 cores=(0,),
             ),
+            Step("one image", eager, batch_size=1),
             Step("raises", raises),
             Step("takes all memory", takes_all_memory),
             Step("is killed", is_killed),
@@ -94,11 +95,19 @@ def test_twice_the_work_is_about_half_as_fast(done):
     assert ratio.high < 1
 
 
+def test_throughput_counts_the_images_of_a_step_of_another_batch_size(done):
+    one = done["one image"]
+    assert one.images == 1
+    assert one.throughput == pytest.approx(1 / one.latency)
+    assert 0.4 < done.speed_up("one image").value < 1.6  # an image, not a call
+    assert one.drift.sqnr_db > 90  # against its own image of the reference
+
+
 def test_more_steps_than_may_live_race_in_heats_that_share_the_baseline(done):
     assert len(done.heats) == 3
     assert {heat.outcomes[0].name for heat in done.heats} == {"eager"}
     assert [o.name for o in done.outcomes][:2] == ["eager", "twice"]
-    assert len(done.outcomes) == 8
+    assert len(done.outcomes) == 9
 
 
 @pytest.mark.parametrize(
