@@ -17,7 +17,7 @@ class Progress:
 
     def begin(self, notebook: NotebookStatus) -> None:
         expected = notebook.expected
-        hint = f", about {_duration(expected)} expected" if expected else ""
+        hint = f", about {duration(expected)} expected" if expected else ""
         if self._live is None:
             self.say(f"{self._place(notebook)} started{hint}")
         else:
@@ -27,15 +27,15 @@ class Progress:
         """Cell so-and-so is running; shown on a terminal only."""
         if self._live is None:
             return
-        of = f" of about {_duration(notebook.expected)}" if notebook.expected else ""
+        of = f" of about {duration(notebook.expected)}" if notebook.expected else ""
         where = f"cell {cell} of {notebook.cells}" if notebook.cells else "starting"
-        text = f"{self._place(notebook)} · {where} · {_duration(seconds)}{of}"
+        text = f"{self._place(notebook)} · {where} · {duration(seconds)}{of}"
         self._live.update(text.replace("[", r"\["))
 
     def end(self, notebook: NotebookStatus) -> None:
         if self._live is not None:
             self._live.stop()
-        took = "" if notebook.seconds is None else f" in {_duration(notebook.seconds)}"
+        took = "" if notebook.seconds is None else f" in {duration(notebook.seconds)}"
         reason = f": {notebook.reason}" if notebook.reason else ""
         mark = MARKS.get(notebook.status, "✗")
         self.say(f"{mark} {self._place(notebook)} {notebook.status}{took}{reason}")
@@ -48,9 +48,10 @@ class Progress:
         return f"[{position}/{len(self._run.notebooks)}] {notebook.name}"
 
 
-def _duration(seconds: float | None) -> str:
+def duration(seconds: float | None) -> str:
+    """Seconds in words a person reads; "" if not known."""
     if seconds is None:
-        return "?"
+        return ""
     if seconds < 60:
         return f"{seconds:.0f} s" if seconds >= 10 else f"{seconds:.1f} s"
     return f"{int(seconds // 60)} min {int(seconds % 60)} s"

@@ -117,7 +117,7 @@ def verdict(outcome: Outcome, job: Job) -> tuple[str, str]:
 def _judge_cells(outcome: Outcome) -> tuple[str, str]:
     """papermill came to an end; did every cell run without an error?"""
     lost = len(outcome.never_ran)
-    never = f"; {lost} later cells never ran" if lost else ""
+    never = f" (cells that never ran: {lost})" if lost else ""
     cell = outcome.failing_cell
     if cell is not None:
         return status.FAILED, f"cell {cell + 1}: {outcome.done.get(cell)}{never}"
