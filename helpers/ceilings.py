@@ -50,7 +50,10 @@ def bandwidth(mebibytes: int = 256, *, budget: float = 2.0) -> Ceiling:
 
 
 def instruction_set(machine: Machine) -> Ceiling | None:
-    """The fp32 peak that clock, cores and vector width predict; None if unknown."""
+    """The fp32 peak that clock, cores and vector width predict; None if unknown.
+
+    x86 prints a nominal clock: a processor that boosts goes above this peak.
+    """
     keys = [machine.chip, *(f for f in ("avx512", "avx2") if machine.has(f))]
     known = next((key for key in keys if key in FLOP_PER_CYCLE), None)
     clock = CLOCK_GHZ.get(machine.chip) or _x86_clock_ghz()
@@ -59,7 +62,9 @@ def instruction_set(machine: Machine) -> Ceiling | None:
     # two hardware threads of a core share its vector units
     cores = machine.cores / machine.threads_per_core
     peak = FLOP_PER_CYCLE[known] * clock * 1e9 * cores
-    return Ceiling(f"{known} fp32 peak", peak, "predicted", "compute")
+    return Ceiling(
+        f"{known} fp32 peak at {clock:.2f} GHz", peak, "predicted", "compute"
+    )
 
 
 def _x86_clock_ghz() -> float | None:

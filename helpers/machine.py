@@ -46,7 +46,7 @@ GRAVITONS = {
 NEURON_CHIPS = {"inf2": "inferentia2", "trn1": "trainium1", "trn2": "trainium2"}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Machine:
     """One host.
 
@@ -74,6 +74,8 @@ class Machine:
         """The words a plot carries: chip, cores, and the instance if known."""
         where = f", {self.instance_type}" if self.instance_type else ""
         return f"{self.name} ({self.chip}{where}), {self.cores} cores"
+
+    __repr__ = label
 
     def as_dict(self) -> dict:
         return asdict(self)

@@ -1,5 +1,6 @@
 """What a race found: raw samples and evidence; statistics are computed when read."""
 
+import html
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
@@ -85,7 +86,7 @@ class Heat:
     outcomes: tuple[Outcome, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Race:
     """All outcomes of a race; the first step is the baseline in every heat."""
 
@@ -164,7 +165,14 @@ class Race:
 
         return ladder(self, **published)
 
-    def _repr_html_(self) -> str:
+    @property
+    def head(self) -> str:
         title = MODELS[self.model].title
-        head = f"{title}, batch {self.batch_size}, measured on {self.machine.label()}"
-        return f"<p><b>{head}</b></p>{self.table().fillna('').to_html(border=0)}"
+        return f"{title}, batch {self.batch_size}, measured on {self.machine.label()}"
+
+    def __repr__(self) -> str:
+        return f"{self.head}\n{self.table().fillna('').to_string()}"
+
+    def _repr_html_(self) -> str:
+        table = self.table().fillna("").to_html(border=0)
+        return f"<p><b>{html.escape(self.head)}</b></p>{table}"

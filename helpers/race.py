@@ -3,11 +3,11 @@
 First used in notebook 09_graviton_batching.
 """
 
+import os
 import random
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-
-from rich.console import Console
 
 from helpers import machine, models
 from helpers.outcome import Heat, Outcome, Race
@@ -194,4 +194,6 @@ def _check(steps, model: str, batch_size: int, max_live: int) -> None:
 
 
 def _say(text: str) -> None:
-    Console(stderr=True, highlight=False).print(text, style="dim")
+    # a reader in JupyterLab waits for this cell; a headless run has its own progress
+    if "SERIES_RESULTS" not in os.environ:
+        print(text, file=sys.stderr, flush=True)
