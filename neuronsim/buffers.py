@@ -52,6 +52,7 @@ class Buffers:
         self._uses = _uses(program)
         self._spilled: set[int] = set()
         self._rounds: dict[tuple, int] = {}
+        self._counts: dict[tuple, tuple[tuple[int, ...], int]] = {}
         self._pending: set[int] = set()
 
     def make_room(self, position: int) -> Iterator[tuple[Instruction, set[int]]]:
@@ -148,8 +149,12 @@ class Buffers:
             for loop, iteration, kind in loops
         )
         key = (outer, self._program[position].source, access.buffer)
-        previous = self._rounds.get(key)
-        self._rounds[key] = access.tensor
+        iteration = tuple(number for _, number, _ in loops)
+        here, count = self._counts.get(key, (iteration, 0))
+        count = count if here == iteration else 0  # the first tile of this iteration
+        self._counts[key] = iteration, count + 1
+        previous = self._rounds.get((*key, count))
+        self._rounds[*key, count] = access.tensor
         return previous
 
     def _transfer(self, operation: str, tensor: int, position: int) -> Instruction:

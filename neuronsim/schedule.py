@@ -1,10 +1,11 @@
 """Run jobs on the engines of one core: parallel in-order queues and 16 DMA engines.
 
-Every compute engine starts its instructions in program order. A transfer starts as soon
-as its data and its place are there, in the order in which transfers become ready.
+Every compute engine starts its instructions in program order. A transfer is cut into
+one part for each DMA engine it uses (`neuronsim.dma`). A DMA engine has one queue for
+loads and one for stores; each queue is served in the order in which transfers become
+ready, and the two take turns (AWS documents round robin between queues).
 """
 
-import heapq
 from collections import defaultdict, deque
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from neuronsim import cost, dma
 from neuronsim.cost import Reading
 from neuronsim.dependencies import Job
 from neuronsim.hardware import NeuronCore
+from neuronsim.queues import DmaEngines, Moved
 from neuronsim.trace import Instruction
 
 ENGINES = ("Tensor", "Vector", "Scalar", "GpSimd", "DMA")
@@ -62,8 +64,8 @@ class _Run:
         self._ready = [(0.0, "start", -1)] * len(work)
         self._dependents: dict[int, list[int]] = defaultdict(list)
         self._queues: dict[str, deque[int]] = defaultdict(deque)
-        self._transfers: list[tuple[float, int]] = []
-        self._free: dict[object, tuple[float, int]] = defaultdict(lambda: (0.0, -1))
+        self._free: dict[str, tuple[float, int]] = defaultdict(lambda: (0.0, -1))
+        self._dma = DmaEngines(core.dma.engines)
 
     def run(self) -> list[Placed]:
         for number, job in enumerate(self._work):
@@ -72,27 +74,31 @@ class _Run:
             if job.instruction.engine != "DMA":
                 self._queues[job.instruction.engine].append(number)
             elif not self._missing[number]:
-                heapq.heappush(self._transfers, (0.0, number))
-        for _ in self._work:
-            self._place_next()
+                self._submit(number)
+        while self._place_next():
+            pass
+        assert all(self._placed), "a dependency points forward"
         return [placed for placed in self._placed if placed is not None]
 
-    def _place_next(self) -> None:
-        """Of all jobs that could start now, start the earliest."""
+    def _place_next(self) -> bool:
+        """Of all that could start now, start the earliest; False when all is done."""
         heads = [
             (*self._start(queue[0]), queue[0])
             for queue in self._queues.values()
             if queue and not self._missing[queue[0]]
         ]
         first = min(heads, default=None)
-        if self._transfers and (first is None or self._transfers[0][0] <= first[0]):
-            _, number = heapq.heappop(self._transfers)
-            self._finish(number, self._move(number))
-        else:
-            assert first is not None, "a dependency points forward"
-            start, reason, after, number = first
-            self._queues[self._work[number].instruction.engine].popleft()
-            self._finish(number, self._compute(number, start, reason, after))
+        if self._dma.busy and (first is None or self._dma.next_time <= first[0]):
+            finished = self._dma.step()
+            if finished is not None:
+                self._moved(finished)
+            return True
+        if first is None:
+            return False
+        start, reason, after, number = first
+        self._queues[self._work[number].instruction.engine].popleft()
+        self._finish(number, self._compute(number, start, reason, after))
+        return True
 
     def _start(self, number: int) -> tuple[float, str, int]:
         instruction = self._work[number].instruction
@@ -112,20 +118,21 @@ class _Run:
             self._free[resource] = (start + busy, number)
         return Placed(i, start, start + busy, start + latency, reason, after, busy)
 
-    def _move(self, number: int) -> Placed:
+    def _submit(self, number: int) -> None:
         i = self._work[number].instruction
         move = dma.transfer(i, self._core, self._reading, sharers=self._sharers)
-        ready, reason, after = self._ready[number]
-        earliest, end = ready + self._core.dma.start_seconds, 0.0
-        start = float("inf")
-        for engine, seconds in move.engines.items():
-            free, last = self._free[engine]
-            if free > earliest:
-                reason, after = "engine", last
-            begin = max(free, earliest)
-            self._free[engine] = (begin + seconds, number)
-            start, end = min(start, begin), max(end, begin + seconds)
-        return Placed(i, start, end, end, reason, after, sum(move.engines.values()))
+        ready = self._ready[number][0] + self._core.dma.start_seconds
+        queue = "load" if i.reads[0].buffer == "hbm" else "store"
+        self._dma.submit(number, queue, ready, move.engines)
+
+    def _moved(self, transfer: Moved) -> None:
+        number = transfer.number
+        _, reason, after = self._ready[number]
+        if transfer.behind is not None:
+            reason, after = "engine", transfer.behind
+        i = self._work[number].instruction
+        start, end = transfer.start, transfer.end
+        self._finish(number, Placed(i, start, end, end, reason, after, transfer.busy))
 
     def _finish(self, number: int, placed: Placed) -> None:
         self._placed[number] = placed
@@ -137,7 +144,7 @@ class _Run:
                 self._ready[other] = (time, "data" if needed else "memory", number)
             self._missing[other] -= 1
             if not self._missing[other] and job.instruction.engine == "DMA":
-                heapq.heappush(self._transfers, (self._ready[other][0], other))
+                self._submit(other)
 
 
 def _ports(instruction: Instruction, core: NeuronCore) -> list[str]:

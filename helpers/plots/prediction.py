@@ -49,7 +49,7 @@ def versions(
     axes.grid(axis="y", visible=False)
     axes.set_xlabel("time (µs)")
     if floors:
-        axes.legend(loc="lower right", fontsize=8)
+        fig.legend(loc="outside lower center", ncols=len(floors), fontsize=8)
     return style.Chart(fig, _versions_alt(predictions, published, floors))
 
 
@@ -109,10 +109,11 @@ def search(
     axes.set_xscale("log", base=2)
     axes.set_xticks(sizes, [str(size) for size in sizes])
     axes.minorticks_off()
+    axes.margins(x=0.1)
     axes.set_ylim(0)
     axes.set_xlabel(xlabel)
     axes.set_ylabel("time (µs)")
-    axes.legend(loc="upper right", fontsize=9)
+    axes.legend(loc="lower left", fontsize=9)
     texts = ", ".join(f"{s}: {m:.4g} µs" for s, m in zip(sizes, middle, strict=True))
     return style.Chart(
         fig, f"Predicted time over {xlabel}: {texts}. Best at {sizes[best]}."

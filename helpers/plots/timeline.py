@@ -7,6 +7,7 @@ from helpers.plots import style
 
 _ROWS = ("DMA", "Tensor", "Vector", "Scalar", "GpSimd")
 _COLOURS = dict(zip(_ROWS, style.ACCENTS, strict=False))
+_MANY = 150  # bars of one engine in the window, above which edges would hide them
 _DMA_LANES = 4  # transfers drawn side by side before they share a line
 
 
@@ -18,7 +19,8 @@ def gantt(
     Parameters
     ----------
     timelines : {title: neuronsim.timeline.Timeline}
-        the first core of each is drawn; the critical path has dark edges
+        the first core of each is drawn; the critical path has dark edges,
+        unless there are too many bars to see them
     window : (start, end) in µs to zoom in on; all of the longest if not given
 
     Returns
@@ -47,7 +49,15 @@ def gantt(
 
 def _row(axes, place, engine, timeline, critical, window):
     """The bars of one engine; parallel transfers lie in lanes of the same row."""
-    placed = [p for p in timeline.cores[0] if p.instruction.engine == engine]
+    placed = [
+        p
+        for p in timeline.cores[0]
+        if p.instruction.engine == engine
+        and p.end * 1e6 >= window[0]
+        and p.start * 1e6 <= window[1]
+    ]
+    if not placed:
+        return
     lanes = _lanes(placed) if engine == "DMA" else [(0, p) for p in placed]
     count = 1 + max(lane for lane, _ in lanes)
     thickness = 0.8 / count
@@ -57,14 +67,13 @@ def _row(axes, place, engine, timeline, critical, window):
                 (p.start * 1e6, max((p.end - p.start) * 1e6, 1e-4))
                 for number, p in lanes
                 if number == lane and (id(p) in critical) == marked
-                if p.end * 1e6 >= window[0] and p.start * 1e6 <= window[1]
             ]
             axes.broken_barh(
                 bars,
                 (place - 0.4 + lane * thickness, thickness * 0.92),
                 facecolor=_COLOURS[engine],
                 edgecolor=style.INK if marked else style.PAPER,
-                linewidth=0.9 if marked else 0.3,
+                linewidth=(0.9 if marked else 0.3) if len(lanes) < _MANY else 0.0,
                 hatch=style.KINDS["predicted"].hatch,
             )
 
