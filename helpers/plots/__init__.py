@@ -10,6 +10,8 @@ from helpers.plots.ladder import ladder as ladder
 from helpers.plots.prediction import agreement as agreement
 from helpers.plots.prediction import search as search
 from helpers.plots.prediction import versions as versions
+from helpers.plots.ranges import Timed as Timed
+from helpers.plots.ranges import ranges as ranges
 from helpers.plots.roofline import Ceiling as Ceiling
 from helpers.plots.roofline import Point as Point
 from helpers.plots.roofline import attainable as attainable

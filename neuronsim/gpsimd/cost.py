@@ -59,7 +59,8 @@ def estimate(counters: Sequence[Counters], operations: float) -> Estimate:
     counters
         Of each core (``library.report.counters``).
     operations
-        fp32 arithmetic operations of the whole call; shared evenly by the cores.
+        fp32 arithmetic operations of the whole call, shared evenly by the cores. Each
+        counts as one cycle of a lane, a division too: nothing better is documented.
 
     Returns
     -------
