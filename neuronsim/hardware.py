@@ -148,7 +148,6 @@ class NeuronCore:
 
 
 _TILE_LIMIT = f"{ARCH2}, Vector Engine, 'Layout & Tile Size'"
-_RESTRICTIONS = f"{ARCH2}, 'Data Movement', restrictions 1 and 2"
 _SPEC2 = f"{ARCH2}, 'Compute Engine Specifications'"
 _SPEC3 = f"{ARCH3}, 'Compute Engine Specifications'"
 
@@ -195,10 +194,10 @@ def _engine(
 
 
 _WORK = {
-    "Tensor": "matrix multiply, transpose; reads SBUF, writes PSUM",
-    "Vector": "elementwise of two tensors, reductions, copies",
+    "Tensor": "matrix products and transposes, SBUF → PSUM",
+    "Vector": "elementwise on two tensors, reductions",
     "Scalar": "function(scale * x + bias) of one tensor",
-    "GpSimd": "iota, masks, integers, custom C++ (8 processors)",
+    "GpSimd": "iota, masks, integers, custom C++",
 }
 
 NEURONCORE_V2 = NeuronCore(
@@ -228,8 +227,8 @@ NEURONCORE_V2 = NeuronCore(
     ),
     gpsimd_start_cycles=count(150, f"{ISA}: GPSIMD_START"),
     accumulator_cycles=count(64, f"{ARCH2}: ActReadAccumulator"),
-    vector_gpsimd_share_sbuf=True,  # _RESTRICTIONS 1
-    vector_scalar_share_psum=True,  # _RESTRICTIONS 2
+    vector_gpsimd_share_sbuf=True,  # ARCH2, 'Data Movement', restriction 1
+    vector_scalar_share_psum=True,  # ARCH2, 'Data Movement', restriction 2
     engines={
         "Tensor": _engine(
             "Tensor",
