@@ -60,12 +60,15 @@ def make_notebook(tmp_path):
     return make
 
 
-def command(*arguments) -> list[str]:
-    return [sys.executable, "-m", "helpers", *(str(part) for part in arguments)]
+@pytest.fixture(scope="session")
+def command():
+    """A function that gives ``python -m helpers <arguments>`` as a list."""
+    start = [sys.executable, "-m", "helpers"]
+    return lambda *arguments: start + [str(part) for part in arguments]
 
 
 @pytest.fixture
-def run_command(tmp_path):
+def run_command(tmp_path, command):
     """A function that runs ``python -m helpers run ... --out <tmp>/runs``."""
 
     def run(*arguments, out=tmp_path / "runs"):

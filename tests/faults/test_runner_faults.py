@@ -7,7 +7,6 @@ from pathlib import Path
 
 import psutil
 import pytest
-from conftest import command
 
 from helpers import status
 
@@ -164,7 +163,7 @@ def test_a_flood_of_output_is_cut(make_notebook, run_command):
 
 
 @pytest.fixture
-def interruptible(make_notebook, tmp_path):
+def interruptible(make_notebook, tmp_path, command):
     """Three notebooks of which the second waits until it is let go."""
     wait = (
         "import pathlib, time\n"
@@ -237,7 +236,7 @@ def test_a_missing_module_skips_and_says_so(make_notebook, run_command):
     assert "needs no_such_module, not installed here" in ran.text
 
 
-def test_two_runs_of_the_same_second_do_not_mix(make_notebook, tmp_path):
+def test_two_runs_of_the_same_second_do_not_mix(make_notebook, tmp_path, command):
     book = make_notebook("01_a", "x = 1")
     start = command("run", book, "--out", tmp_path / "runs")
     both = [subprocess.Popen(start, stdout=subprocess.DEVNULL) for _ in range(2)]
