@@ -48,6 +48,8 @@ def _is_scalar(operand: Any, other: Any) -> bool:
     """Whether an operand can be tensor_scalar's: a number, or one value a partition."""
     if not isinstance(operand, Tile):
         return True
+    if not isinstance(other, Tile):
+        return False
     narrow = operand.elements == 1 and operand.shape[0] == other.shape[0]
     return narrow and other.elements > 1
 
@@ -69,10 +71,21 @@ def divide(x: Any, y: Any, out: Out) -> Tile:
     notes recommend this product. It may differ from a division by one unit in the last
     place.
     """
+    multiply = OPERATIONS["multiply"]
+    if not isinstance(x, Tile) and not isinstance(y, Tile):
+        raise TypeError(f"nl.divide needs a tile; got {x!r} and {y!r}")
+    kind = _with_dtype(multiply, x, y, out)
+    if kind.dst is None and kind.dtype is not None and out.dtype is None:
+        kind = Out(None, _floating(kind.dtype), out.mask)
     if not isinstance(y, Tile):
-        return binary(OPERATIONS["multiply"], x, 1 / y, out)
+        return binary(multiply, x, 1 / float(y), kind)
     inverse = instructions.reciprocal(Out(None, dtypes.FLOAT32, out.mask), y)
-    return binary(OPERATIONS["multiply"], x, inverse, out)
+    return binary(multiply, x, inverse, kind)
+
+
+def _floating(dtype: Any) -> Any:
+    """Return the dtype of a quotient: that of its operands if it is a float."""
+    return dtypes.FLOAT32 if dtypes.is_integer(dtype) else dtype
 
 
 def where(condition: Tile, x: Any, y: Any, out: Out) -> Tile:

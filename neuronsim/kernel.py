@@ -6,7 +6,7 @@ import functools
 import inspect
 import itertools
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -77,7 +77,7 @@ class Kernel:
 
     def _programs(self, run: Run, args: tuple, kwargs: dict[str, Any]) -> Any:
         bound = inspect.signature(self.function).bind(*args, **kwargs)
-        torch = any(_is_torch(value) for value in bound.arguments.values())
+        torch = any(map(_is_torch, _flat(bound.arguments.values())))
         for name, value in bound.arguments.items():
             bound.arguments[name] = self._argument(name, value)
         outputs = None
@@ -90,6 +90,9 @@ class Kernel:
         return _returned(outputs, torch)
 
     def _argument(self, name: str, value: Any) -> Any:
+        if isinstance(value, (tuple, list)):
+            items = (self._argument(f"{name}[{i}]", v) for i, v in enumerate(value))
+            return type(value)(items)
         array = _as_array(value)
         if array is None:
             return value
@@ -106,6 +109,14 @@ def target() -> NeuronCore:
             f"NEURON_PLATFORM_TARGET_OVERRIDE={name}: known are {', '.join(TARGETS)}"
         )
     return TARGETS[name]
+
+
+def _flat(values: Iterable[Any]) -> Iterator[Any]:
+    for value in values:
+        if isinstance(value, (tuple, list)):
+            yield from _flat(value)
+        else:
+            yield value
 
 
 def _is_torch(value: Any) -> bool:
@@ -202,7 +213,7 @@ def simulate_kernel(kernel: Any, *args: Any, **kwargs: Any) -> Any:
         What the kernel returns; output arguments are written in place.
     """
     kernel = kernel if isinstance(kernel, Kernel) else trace(kernel)
-    for value in (*args, *kwargs.values()):
+    for value in _flat((*args, *kwargs.values())):
         if _is_torch(value):
             what = "a PyTorch tensor was passed to nki.simulate_kernel, which takes "
             rules.broken("argument", f"{what}NumPy arrays; use tensor.numpy()")

@@ -13,7 +13,7 @@ from neuronsim.index import Mask, Shape
 from neuronsim.instructions import chosen
 from neuronsim.run import current
 from neuronsim.storage import HBM, PSUM, SBUF
-from neuronsim.tile import Tile, allocate
+from neuronsim.tile import Tile, allocate, name_of
 from neuronsim.trace import active
 
 _DMA = Step("DMA", "dma_copy", ())
@@ -27,6 +27,8 @@ def transfer(dst: Tile, src: Tile, mask: Mask | None = None) -> Tile:
     if math.prod(dst.shape) != count:
         what = f"a transfer from {src!r} to {dst!r}"
         rules.broken("same_shape", what, always=True)
+    if dst.buffer == HBM:
+        name_of(dst.storage)  # while the kernel's frame, which knows it, is there
     region = None if mask is None else mask.region(src.shape)
     values = dtypes.convert(src.read(region), dst.dtype)
     if mask is None and dst.shape != src.shape:
@@ -55,6 +57,8 @@ def load(src: Tile, *, mask: Mask | None = None, dtype: Any = None) -> Tile:
     RuleError
         If the source is not in HBM, has over 128 rows, or leaves the tensor.
     """
+    if not isinstance(src, Tile):
+        raise TypeError(f"nl.load takes a tensor of the kernel, got {type(src)}")
     if src.buffer != HBM:
         rules.broken("memory", f"nl.load of {src!r}")
     dst = allocate(src.shape, dtypes.resolve(dtype or src.dtype), SBUF)
@@ -120,7 +124,16 @@ def nc_matmul(
     )
     if result.buffer != PSUM:
         rules.broken("engine_memory", f"a matmul into {result!r}")
+    _check_bank(result)
     return result
+
+
+def _check_bank(result: Tile) -> None:
+    """Check that a matmul's result lies within one PSUM bank."""
+    access, size = result.access(), current().hardware.psum_bank_bytes
+    if access.first // size != (access.last - 1) // size:
+        what = f"a matmul into bytes {access.first} to {access.last} of {result!r}"
+        rules.broken("psum_bank", what)
 
 
 def _all_written(*operands: Tile) -> Any:
@@ -153,9 +166,6 @@ def _matmul_shape(stationary: Tile, moving: Tile) -> Shape:
     ):
         what = f"a matmul of {stationary.dtype} and {moving.dtype}"
         rules.broken("matmul_dtype", what, hardware)
-    if columns * 4 > hardware.psum_bank_bytes:
-        what = f"a matmul with a result of {columns} float32 columns"
-        rules.broken("psum_bank", what, hardware)
     return (rows, *moving.shape[1:])
 
 

@@ -50,7 +50,8 @@ class Storage:
         written: bool | np.ndarray = True,
         writable: bool = True,
     ) -> None:
-        self.run, self.size = current(), 0
+        self.size = 0  # what to give back; nothing if this fails half-way
+        self.run = current()
         self.id = self.run.next_tensor()
         self.array, self.buffer, self.name = array, buffer, name
         self.written = self._mask(written)
@@ -106,9 +107,11 @@ class Storage:
         rules.broken(rule, f"{what} and dtype {self.array.dtype}", self.run.hardware)
 
     def __del__(self) -> None:
+        if not self.size:
+            return
         if self.buffer == SBUF:
             self.run.sbuf -= self.size
-        elif self.buffer == PSUM:
+        else:
             self.run.psum -= self.size
 
 
