@@ -235,10 +235,10 @@ def _same(first: Tile, second: Tile) -> bool:
 
 
 def _write_through(target: Tile, value: Tile) -> None:
-    values = dtypes.convert(value.read(), target.dtype)
-    if values.shape != target.shape:
-        values = values.reshape(target.shape)
-    target.write(values)
+    values, written = value.peek()
+    values = dtypes.convert(values, target.dtype).reshape(target.shape)
+    known = None if written is None else written.reshape(target.shape)
+    target.write(values, written=known)
 
 
 def _operator(name: str) -> Callable[[Tile, Any], Tile]:

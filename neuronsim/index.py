@@ -192,8 +192,8 @@ class Mask:
             result &= part
         return result
 
-    def region(self, shape: Shape) -> Rectangle | np.ndarray:
-        """Return the part of a tile that is left: a rectangle, or a boolean array."""
+    def region(self, shape: Shape) -> Region:
+        """Return what is left of a tile: all (None), a rectangle, a boolean array."""
         if self.values is not None:
             return self.array(shape)
         limits = [(0, size) for size in shape]
@@ -205,6 +205,8 @@ class Mask:
                 limits[axes[0]] = _narrowed(limits[axes[0]], term, len(shape), axes[0])
             elif term.offset < 0:
                 limits = [(0, 0)] * len(shape)
+        if limits == [(0, size) for size in shape]:
+            return None
         return tuple(slice(low, max(low, high)) for low, high in limits)
 
 

@@ -12,7 +12,7 @@ from neuronsim.engine import Out, Step, execute, record
 from neuronsim.index import Mask, Shape
 from neuronsim.instructions import chosen
 from neuronsim.run import current
-from neuronsim.storage import HBM, PSUM, SBUF
+from neuronsim.storage import HBM, PSUM, SBUF, Storage
 from neuronsim.tile import Tile, allocate, name_of
 from neuronsim.trace import active
 
@@ -61,8 +61,15 @@ def load(src: Tile, *, mask: Mask | None = None, dtype: Any = None) -> Tile:
         raise TypeError(f"nl.load takes a tensor of the kernel, got {type(src)}")
     if src.buffer != HBM:
         rules.broken("memory", f"nl.load of {src!r}")
-    dst = allocate(src.shape, dtypes.resolve(dtype or src.dtype), SBUF)
-    return transfer(dst, src, mask)
+    kind = dtypes.resolve(src.dtype if dtype is None else dtype)
+    region = None if mask is None else mask.region(src.shape)
+    if region is not None:
+        return transfer(allocate(src.shape, kind, SBUF), src, mask)
+    array = np.array(dtypes.convert(src.read(), kind), order="C")
+    dst = Tile(Storage(array, SBUF), array)
+    if active() is not None:
+        record(_DMA, [src], [dst], dst.shape)
+    return dst
 
 
 def store(dst: Tile, value: Any, *, mask: Mask | None = None) -> None:

@@ -54,7 +54,7 @@ _TABLE = (
     ),
     Rule(
         "partition_reduce",
-        "a reduction runs along the last free dimensions, within a partition",
+        "a reduction runs along free dimensions, within a partition",
         "transpose first, or multiply by a vector of ones with nc_matmul",
         API,
     ),

@@ -1,5 +1,7 @@
 """Every elementwise function, operator and reduction computes what NumPy computes."""
 
+import contextlib
+
 import hypothesis.strategies as st
 import ml_dtypes
 import numpy as np
@@ -8,7 +10,7 @@ from hypothesis import given, settings
 from scipy import special
 from tiles import on_tiles
 
-from neuronsim import RuleError, nki
+from neuronsim import RuleError, nki, record
 from neuronsim import language as nl
 from neuronsim.operations import OPERATIONS
 
@@ -245,6 +247,59 @@ def test_a_reduction_folds_the_last_free_axes(name, axis):
     axes = tuple(np.atleast_1d(axis))
     expected = REDUCTIONS[name](x.astype(np.float64), axis=axes)
     np.testing.assert_allclose(result.reshape(expected.shape), expected, atol=1e-5)
+
+
+def test_pooling_windows_are_a_five_dimensional_access_pattern():
+    x = np.random.default_rng(0).normal(size=(5, 6, 8)).astype(np.float32)
+
+    def pool(tile):
+        p, rows, i, columns, j = nl.mgrid[:5, 0:3, 0:2, 0:4, 0:2]
+        return nl.sum(tile[p, 2 * rows + i, 2 * columns + j], axis=[2, 4]) / 4
+
+    expected = x.reshape(5, 3, 2, 4, 2).mean(axis=(2, 4))
+    np.testing.assert_allclose(on_tiles(pool, x), expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.float32])
+def test_a_copy_between_patterns_transposes_each_row(dtype):
+    x = np.arange(5 * 12).reshape(5, 12).astype(dtype)
+
+    def transpose(tile):
+        p, i, j = nl.mgrid[:5, :3, :4]
+        out = nl.ndarray((5, 12), dtype=tile.dtype)
+        out[p, j * 3 + i] = nl.copy(tile[p, i * 4 + j])
+        return out
+
+    expected = x.reshape(5, 3, 4).swapaxes(1, 2).reshape(5, 12)
+    np.testing.assert_array_equal(on_tiles(transpose, x), expected)
+
+
+@pytest.mark.parametrize("recorded", [True, False])
+def test_a_normalisation_with_masks_runs_as_aws_writes_it(recorded):
+    """Masked load, unmasked arithmetic, masked result assigned to the whole tile."""
+    rng = np.random.default_rng(0)
+    x, weight = rng.normal(size=(150, 32)), rng.normal(size=32)
+
+    @nki.jit
+    def kernel(a, g):
+        out = nl.ndarray(a.shape, dtype=a.dtype, buffer=nl.shared_hbm)
+        ix, iy = nl.arange(128)[:, None], nl.arange(a.shape[1])[None, :]
+        scale = nl.load(g.reshape((1, g.shape[0]))[nl.arange(1)[:, None], iy])
+        for i in nl.affine_range(2):
+            inside = i * 128 + ix < a.shape[0]
+            tile = nl.load(a[i * 128 + ix, iy], mask=inside)
+            mean = nl.sum(nl.square(tile), axis=[1]) / a.shape[1]
+            result = nl.multiply(tile, nl.rsqrt(mean))
+            wide = scale.broadcast_to((128, g.shape[0]))
+            result[...] = nl.multiply(result, wide, mask=inside)
+            nl.store(out[i * 128 + ix, iy], value=result, mask=inside)
+        return out
+
+    arrays = x.astype(np.float32), weight.astype(np.float32)
+    with record() if recorded else contextlib.nullcontext():
+        result = nki.simulate_kernel(kernel, *arrays)
+    expected = x / np.sqrt((x**2).mean(1, keepdims=True)) * weight
+    np.testing.assert_allclose(result, expected, rtol=1e-4, atol=1e-5)
 
 
 def test_keepdims_keeps_a_dimension_of_one():
