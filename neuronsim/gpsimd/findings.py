@@ -141,14 +141,22 @@ def coverage(writes: Writes, by: np.ndarray) -> tuple[Coverage, list[Finding]]:
 
 def writers(writes: Writes, total: int) -> np.ndarray:
     """By how many cores was each element written? (total,) uint8."""
-    by = np.zeros(total, np.uint8)
-    for core in np.unique(writes.core):
-        mine = writes.core == core
-        edges = np.zeros(total + 1, np.int32)
-        np.add.at(edges, writes.first[mine], 1)
-        np.add.at(edges, writes.last[mine], -1)
-        by += np.cumsum(edges[:-1]) > 0
-    return by
+    cores = [writes.core == core for core in np.unique(writes.core)]
+    spans = [_union(writes.first[mine], writes.last[mine]) for mine in cores]
+    edges = np.concatenate([[0, total], *(np.concatenate(span) for span in spans)])
+    steps = np.concatenate([[0, 0], *(np.repeat([1, -1], a.size) for a, _ in spans)])
+    points, where = np.unique(edges, return_inverse=True)
+    change = np.zeros(points.size, np.int64)
+    np.add.at(change, where, steps)
+    return np.repeat(np.cumsum(change)[:-1].astype(np.uint8), np.diff(points))
+
+
+def _union(first: np.ndarray, last: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Starts and ends of the union of one core's ranges."""
+    order = np.argsort(first, kind="stable")
+    first, reach = first[order], np.maximum.accumulate(last[order])
+    begins = np.flatnonzero(np.append(True, first[1:] > reach[:-1]))
+    return first[begins], reach[np.append(begins[1:], first.size) - 1]
 
 
 def merged(findings: list[Finding]) -> tuple[Finding, ...]:

@@ -8,6 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
 from neuronsim import gpsimd
 from neuronsim.gpsimd.findings import Writes, coverage, writers
@@ -168,6 +170,22 @@ def test_the_process_keeps_its_own_fault_handlers(faulty):
     before = faulthandler.is_enabled(), signal.getsignal(signal.SIGFPE)
     run(faulty["multicore"], "null_write")
     assert (faulthandler.is_enabled(), signal.getsignal(signal.SIGFPE)) == before
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 3), st.integers(0, 29), st.integers(1, 12))),
+    st.integers(30, 60),
+)
+def test_writers_equal_a_count_by_hand(ranges, total):
+    """ranges: (core, first element, length)."""
+    table = np.array(ranges, np.int64).reshape(-1, 3)
+    core, first, last = table[:, 0], table[:, 1], table[:, 1:].sum(1)
+    last = np.minimum(last, total)
+    by_core = np.zeros((4, total), bool)
+    for c, a, b in zip(core, first, last, strict=True):
+        by_core[c, a:b] = True
+    writes = Writes(core, core, first, last, ("k.cpp",) * len(ranges))
+    assert np.array_equal(writers(writes, total), by_core.sum(0))
 
 
 def test_coverage_counts_cores_not_writes():

@@ -113,6 +113,16 @@ def test_each_repair_removes_its_finding(operator, version, samples, kinds):
     assert report_of(library, samples, 20)[0].kinds() == kinds
 
 
+def test_the_split_of_awss_tutorial_is_found_unless_8_divides_the_pairs(operator):
+    names = {"giou_kernel": text("giou_kernel")}
+    with_split = text("with_split", **names, **vars(loaded))
+    lines = cells.load(NOTEBOOK, "exercise:last_core").last_core
+    library = operator(with_split(lines.replace("...", "share * get_cpu_id()")))
+    library.sanitize = "report"
+    assert report_of(library, 16, 59)[0].kinds() == set()
+    assert report_of(library, 17, 59)[0].kinds() >= {"out-of-bounds", "never-written"}
+
+
 def test_a_row_beyond_the_pool_is_found_and_not_a_dead_process(operator):
     library = operator(versions()["complete"])
     with pytest.raises(gpsimd.SanitizerError, match="returned null"):
