@@ -117,6 +117,7 @@ def _draw_ceilings(axes, ceilings):
     left, right = axes.get_xlim()
     best_rate = max(c.value for c in ceilings if c.of == "bandwidth")
     best_peak = max(c.value for c in ceilings if c.of == "compute")
+    at = left
     for c in ceilings:
         look = {"color": style.INK, "linestyle": _LINES[c.kind], "linewidth": 1.2}
         if c.of == "compute":
@@ -125,7 +126,8 @@ def _draw_ceilings(axes, ceilings):
         else:
             xs = np.array([left, best_peak / c.value])
             axes.plot(xs, xs * c.value, **look)
-            _name(axes, f"{c.label} ({c.kind})", left, left * c.value, slope=True)
+            _name(axes, f"{c.label} ({c.kind})", at, at * c.value, slope=True)
+            at *= 5  # the next name further up its own line
 
 
 def _name(axes, text, x, y, *, ha="left", slope=False):

@@ -7,7 +7,7 @@ from helpers.plots import style
 
 _ROWS = ("DMA", "Tensor", "Vector", "Scalar", "GpSimd")
 _COLOURS = dict(zip(_ROWS, style.ACCENTS, strict=False))
-_MANY = 150  # bars of one engine in the window, above which edges would hide them
+_MANY = 100  # bars of one engine in the window, above which edges would hide them
 _DMA_LANES = 4  # transfers drawn side by side before they share a line
 
 
