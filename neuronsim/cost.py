@@ -135,7 +135,7 @@ def itemsize(access: Access) -> int:
 
 
 def _tensor_tensor(i: Instruction, core: NeuronCore) -> Cost:
-    n, (a, b) = i.elements, _tensors(i)[:2]
+    n, (a, b) = i.elements, i.reads[:2]
     if core.name != "NeuronCore-v2" and _perf_mode(i, [a, b, *i.writes]):
         return Cost(n, "N: all 16-bit in SBUF (performance mode, v3)")
     if {a.buffer, b.buffer} == {"sbuf", "psum"}:
@@ -204,17 +204,23 @@ def _matmul(i: Instruction, core: NeuronCore) -> Cost:
     Loading the stationary matrix runs in the background, four times as fast.
     """
     *stationary, moving = i.reads[:2]  # a broadcast has no stationary operand
-    passes = 4 if "float32" in {a.dtype for a in i.reads} else 1
-    loading = max((_free(a) / 4 for a in stationary), default=0)
-    cycles = max(_free(moving), 64, loading)
-    return Cost(passes * cycles, f"{passes} × max(N moving, 64, N stationary / 4)")
+    passes = _passes(i, core)
+    floor = core.matmul_min_cycles
+    loading = max((_free(a) / core.matmul_load_speedup for a in stationary), default=0)
+    cycles = max(_free(moving), floor, loading)
+    return Cost(passes * cycles, f"{passes} × max(N moving, {floor}, N stationary / 4)")
 
 
 def _transpose(i: Instruction, core: NeuronCore) -> Cost:
     if i.engine == "Tensor":
-        passes = 4 if i.reads[0].dtype == "float32" else 1
-        return Cost(passes * max(64, i.elements), f"{passes} × max(N, 64): a matmul")
+        passes, floor = _passes(i, core), core.matmul_min_cycles
+        cycles = passes * max(floor, i.elements)
+        return Cost(cycles, f"{passes} × max(N, {floor}): a matmul")
     return Cost(i.elements, "N: 32×32 blocks on the Vector engine")
+
+
+def _passes(i: Instruction, core: NeuronCore) -> int:
+    return core.matmul_fp32_passes if "float32" in {a.dtype for a in i.reads} else 1
 
 
 def _general(i: Instruction, core: NeuronCore) -> Cost:

@@ -123,6 +123,9 @@ class NeuronCore:
     bn_stats_limit: int
     matmul_stationary_limit: int  # columns of the stationary matrix
     matmul_moving_limit: int  # columns of the moving matrix
+    matmul_min_cycles: int  # MM_INIT_LATENCY, between two products
+    matmul_fp32_passes: int  # a product of fp32 costs so many of bf16
+    matmul_load_speedup: int  # loading the stationary matrix, against multiplying
     min_interval_cycles: int  # MIN_II, the shortest interval between two instructions
     access_overhead_cycles: int  # of reaching a tensor; hidden between independent ones
     result_latency: tuple[Alternative, ...]  # cycles until a result can be read
@@ -213,6 +216,9 @@ NEURONCORE_V2 = NeuronCore(
     bn_stats_limit=count(512, _TILE_LIMIT),
     matmul_stationary_limit=count(128, f"{ARCH2}, Tensor Engine tile size"),
     matmul_moving_limit=count(512, f"{ARCH2}, Tensor Engine tile size"),
+    matmul_min_cycles=count(64, f"{ARCH2}: MM_INIT_LATENCY"),
+    matmul_fp32_passes=count(4, f"{ARCH2}: fp32 'roughly 4x higher'"),
+    matmul_load_speedup=count(4, f"{ARCH2}: Fast LoadStationary, 'up to 4x'"),
     min_interval_cycles=count(64, f"{ISA}: MIN_II is 'roughly 64 engine cycles'"),
     access_overhead_cycles=count(60, f"{ARCH2}: 'overhead ... ~60 cycles'"),
     result_latency=(
@@ -288,6 +294,9 @@ NEURONCORE_V3 = NeuronCore(
     bn_stats_limit=NEURONCORE_V2.bn_stats_limit,
     matmul_stationary_limit=NEURONCORE_V2.matmul_stationary_limit,
     matmul_moving_limit=NEURONCORE_V2.matmul_moving_limit,
+    matmul_min_cycles=NEURONCORE_V2.matmul_min_cycles,
+    matmul_fp32_passes=NEURONCORE_V2.matmul_fp32_passes,
+    matmul_load_speedup=NEURONCORE_V2.matmul_load_speedup,
     min_interval_cycles=NEURONCORE_V2.min_interval_cycles,
     access_overhead_cycles=NEURONCORE_V2.access_overhead_cycles,
     result_latency=(

@@ -1,11 +1,15 @@
 import itertools
 import json
 
+import numpy as np
 import pytest
 from streams import Stream
 
+from neuronsim import language as nl
+from neuronsim import nki
 from neuronsim.hardware import NEURONCORE_V2
-from neuronsim.timeline import predict
+from neuronsim.operations import OPERATIONS
+from neuronsim.timeline import predict, profile
 
 
 def kernel(tiles=4, programs=1):
@@ -121,3 +125,19 @@ def test_events_of_a_thread_do_not_overlap_and_are_in_microseconds(
 
 def test_v2_is_the_default(prediction):
     assert prediction.fast.core is NEURONCORE_V2
+
+
+@pytest.mark.parametrize("name", sorted(set(OPERATIONS) - {"copy"}))
+def test_every_elementwise_operation_can_be_predicted(name):
+    dtype = np.int32 if OPERATIONS[name].kind == "bits" else np.float32
+
+    @nki.jit
+    def kernel(x):
+        out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+        tile = nl.load(x)
+        operands = [tile, tile[:, 0:1]][: OPERATIONS[name].inputs]
+        nl.store(out, nl.copy(getattr(nl, name)(*operands), dtype=x.dtype))
+        return out
+
+    fast, slow = profile(kernel, np.ones((128, 64), dtype)).total
+    assert 0 < fast <= slow
