@@ -2,6 +2,8 @@
 
 import math
 import re
+import runpy
+from pathlib import Path
 from types import SimpleNamespace
 
 import hypothesis.strategies as st
@@ -14,6 +16,7 @@ from helpers.neuron import gen2, nki, nl
 from neuronsim import RuleError, record
 
 NOTEBOOK = "02_nki_giou_kernel"
+BENCHMARK = Path(__file__).parents[2] / "benchmarks" / "giou_simulator.py"
 
 
 def load():
@@ -187,6 +190,18 @@ def test_wider_tiles_take_fewer_instructions_for_the_same_result():
         counts[width] = sum(step.engine == "Vector" for step in trace)
     assert counts[128] == 4 * counts[512]
     np.testing.assert_array_equal(results[128], results[512])
+
+
+def test_the_simulator_is_within_six_times_plain_numpy():
+    """The fastest of paired ratios: a busy machine only ever makes one larger."""
+    benchmark = runpy.run_path(str(BENCHMARK))
+    boxes = book.random_boxes(1, 1024, 256), book.random_boxes(2, 1024, 256)
+    ratios = [
+        benchmark["seconds"](lambda: KERNELS["returned"](*boxes))
+        / benchmark["seconds"](lambda: benchmark["plain_numpy"](*boxes))
+        for _ in range(7)
+    ]
+    assert min(ratios) < 6
 
 
 def test_traces_point_into_the_notebooks_cells():
