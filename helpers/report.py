@@ -89,7 +89,7 @@ def _write_page(
 
 def _main_chart(run: RunStatus, figures: pages.Figures) -> dict | None:
     """The first figure of a results notebook; else the first of the run."""
-    titles = {notebook.name: notebook.title for notebook in run.notebooks}
+    titles = {notebook.name: _title(notebook) for notebook in run.notebooks}
     with_figure = [name for name in titles if name in figures.first]
     results = [name for name in with_figure if name.endswith("_results")]
     for name in results + with_figure:
@@ -132,7 +132,7 @@ def _shown(value):
 def _row(notebook: NotebookStatus, written: list[str]) -> dict:
     return {
         "page": notebook.name if notebook.name in written else "",
-        "title": notebook.title,
+        "title": _title(notebook),
         "kind": pages.kind(notebook.status),
         "mark": pages.mark(notebook.status),
         "status": notebook.status,
@@ -140,6 +140,13 @@ def _row(notebook: NotebookStatus, written: list[str]) -> dict:
         "expected": duration(notebook.expected),
         "reason": notebook.reason,
     }
+
+
+def _title(notebook: NotebookStatus) -> str:
+    """The title with the notebook's number, as its page has it."""
+    number = notebook.name.partition("_")[0]
+    numbered = number.isdigit() and not notebook.title.startswith(number)
+    return f"{number} · {notebook.title}" if numbered else notebook.title
 
 
 def _machine_rows(machine: dict) -> list[tuple[str, str]]:

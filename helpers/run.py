@@ -193,6 +193,7 @@ def _job(folder: Path, run: RunStatus, notebook: NotebookStatus) -> supervise.Jo
     _set_aside(place)
     place.mkdir()
     caches = folder.parent / ".cache"
+    caches.mkdir(exist_ok=True)
     return supervise.Job(
         input=Path(notebook.path),
         output=place / f".{notebook.name}.running.ipynb",

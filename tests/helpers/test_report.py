@@ -57,7 +57,13 @@ BAD_CELLS = [
 
 
 def entry(name, **fields):
-    return NotebookStatus(name=name, title=name, path="", parameters={}, **fields)
+    return NotebookStatus(
+        name=name,
+        title=f"{name[:2]} · A {name[3:]} one",
+        path="",
+        parameters={},
+        **fields,
+    )
 
 
 @pytest.fixture(scope="module")
@@ -167,7 +173,7 @@ def test_the_index_gives_verdict_duration_and_reason(site):
     text = re.sub(r"<[^>]+>", " ", page(site, "index"))
     text = " ".join(text.split())
     assert "✗ 1 passed, 1 failed, 1 skipped" in text
-    assert "01_good ✓ passed 1 min 1 s 50 s" in text
+    assert "01 · A good one ✓ passed 1 min 1 s 50 s" in text
     assert "– skipped needs x, not installed here" in text
     assert "Chip x86-64" in text
 
