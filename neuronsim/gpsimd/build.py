@@ -15,15 +15,22 @@ _SHAPE = ["-std=c++17", "-Wno-narrowing"]
 
 
 @dataclass(frozen=True)
+class Part:
+    """One shared library of an operator, and what it was made of."""
+
+    path: str
+    key: str  # compiler, flags, sources
+    files: dict[str, str]  # every file that was read, and the digest of its content
+
+
+@dataclass(frozen=True)
 class Built:
     """An operator's two libraries: what runs on the cores, what runs on the host."""
 
     name: str
-    kernel: str
-    shape: str
     multicore: bool
-    key: str  # compiler, flags
-    files: dict[str, str]  # every file it was made of, and the digest of its content
+    kernel: Part
+    shape: Part
 
 
 def build(
@@ -61,25 +68,21 @@ def build(
     kernels, shapes = _existing(compute_srcs), _existing(shape_srcs)
     if name == "builtin" or not name.replace("_", "").replace("-", "").isalnum():
         raise BuildError(f"{name!r} cannot name a library; use letters and digits.")
-    flags = [*extra_cflags, *_stack_flags(extra_cflags)]
-    key = toolchain.digest(
-        toolchain.identity(),
-        str(toolchain.runtime_object()),
-        json.dumps([_KERNEL, _SHAPE, flags, [*map(str, [*kernels, *shapes])]]),
-        str(multicore),
-    )
     folder = Path(build_directory).resolve()
-    known = _known(folder, name)
-    if known and known.key == key and _unchanged(known):
-        return known
     folder.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=folder) as scratch:
-        made = _Maker(Path(scratch), verbose)
-        with ThreadPoolExecutor(2) as pool:
-            shape = pool.submit(made.library, "shape", shapes, [*_SHAPE, *extra_cflags])
-            kernel = made.library("kernel", kernels, [*_KERNEL, *flags])
-            parts = {"kernel": kernel, "shape": shape.result()}
-        return _keep(folder, name, key, multicore, parts)
+    known = _known(folder, name)
+    old_kernel, old_shape = (known.kernel, known.shape) if known else (None, None)
+    make = _Maker(folder, name, verbose)
+    device = [*_KERNEL, *extra_cflags, *_stack_flags(extra_cflags)]
+    host = [*_SHAPE, *extra_cflags]
+    toolchain.runtime_object()  # once, before two threads want it
+    with ThreadPoolExecutor(2) as pool:
+        shape = pool.submit(make.part, "shape", shapes, host, old_shape)
+        kernel = make.part("kernel", kernels, device, old_kernel)
+        built = Built(name, multicore, kernel, shape.result())
+    if built != known:
+        _keep(folder, built)
+    return built
 
 
 def find(library: str | Path) -> Built:
@@ -91,61 +94,72 @@ def find(library: str | Path) -> Built:
     return known
 
 
+@dataclass(frozen=True)
 class _Maker:
-    """Compiles and links into a scratch folder."""
+    """Compiles and links what has changed."""
 
-    def __init__(self, folder: Path, verbose: bool):
-        self.folder, self.verbose = folder, verbose
+    folder: Path
+    name: str
+    verbose: bool
 
-    def library(
-        self, part: str, sources: list[Path], flags: list[str]
+    def part(
+        self, kind: str, sources: list[Path], flags: list[str], known: Part | None
+    ) -> Part:
+        """The library of these sources: the known one if nothing has changed."""
+        key = toolchain.digest(
+            toolchain.identity(),
+            toolchain.runtime_object().name,
+            json.dumps([flags, [str(source.resolve()) for source in sources]]),
+        )
+        if known and known.key == key and _unchanged(known):
+            return known
+        with tempfile.TemporaryDirectory(dir=self.folder) as scratch:
+            library, files = self._make(Path(scratch), sources, flags)
+            digests = {str(path): _digest(path) for path in files}
+            version = toolchain.digest(key, json.dumps(digests, sort_keys=True))
+            # the content's own name: a changed library is loaded beside the old one
+            target = self.folder / f"lib{self.name}-{version}.{kind}.so"
+            library.replace(target)
+        return Part(str(target), key, digests)
+
+    def _make(
+        self, scratch: Path, sources: list[Path], flags: list[str]
     ) -> tuple[Path, list[Path]]:
-        """One shared library and the files it was made of."""
-        target, objects, files = self.folder / f"{part}.so", [], []
+        target, objects, files = scratch / "library.so", [], []
         for number, source in enumerate(sources):
-            objects.append(self.folder / f"{part}{number}.o")
+            objects.append(scratch / f"{number}.o")
             files += toolchain.compile_source(source, objects[-1], flags, self.verbose)
         toolchain.link(objects, target, self.verbose)
         return target, files
 
 
-def _keep(
-    folder: Path,
-    name: str,
-    key: str,
-    multicore: bool,
-    parts: dict[str, tuple[Path, list[Path]]],
-) -> Built:
-    """Give the libraries the names of their content, so each version loads anew."""
-    files = {str(path): _digest(path) for _, made in parts.values() for path in made}
-    version = toolchain.digest(key, json.dumps(files, sort_keys=True))
-    paths = {part: folder / f"lib{name}-{version}.{part}.so" for part in parts}
-    for old in folder.glob(f"lib{name}-*.so"):
-        old.unlink()
-    for part, (library, _) in parts.items():
-        library.replace(paths[part])
-    link = folder / f"lib{name}.so"
+def _keep(folder: Path, built: Built) -> None:
+    """Note what was built, and let ``lib<name>.so`` point to it."""
+    current = {built.kernel.path, built.shape.path}
+    in_use = Path("/proc/self/maps").read_text()  # an older version may still be called
+    for old in folder.glob(f"lib{built.name}-*.so"):
+        if str(old) not in current and str(old) not in in_use:
+            old.unlink()
+    link = folder / f"lib{built.name}.so"
     link.unlink(missing_ok=True)
-    link.symlink_to(paths["shape"].name)
-    built = Built(
-        name, str(paths["kernel"]), str(paths["shape"]), multicore, key, files
-    )
-    (folder / f"lib{name}.json").write_text(json.dumps(asdict(built), indent=1))
-    return built
+    link.symlink_to(Path(built.shape.path).name)
+    notes = json.dumps(asdict(built), indent=1)
+    (folder / f"lib{built.name}.json").write_text(notes)
 
 
 def _known(folder: Path, name: str) -> Built | None:
     try:
-        return Built(**json.loads((folder / f"lib{name}.json").read_text()))
-    except (OSError, ValueError, TypeError):
+        notes = json.loads((folder / f"lib{name}.json").read_text())
+        parts = {part: Part(**notes[part]) for part in ("kernel", "shape")}
+        return Built(notes["name"], notes["multicore"], **parts)
+    except (OSError, ValueError, TypeError, KeyError):
         return None
 
 
-def _unchanged(built: Built) -> bool:
-    libraries = (Path(built.kernel), Path(built.shape))
-    return all(path.exists() for path in libraries) and all(
+def _unchanged(part: Part) -> bool:
+    return Path(part.path).exists() and all(
         Path(path).exists() and _digest(Path(path)) == seen
-        for path, seen in built.files.items()
+        for path, seen in part.files.items()
     )
 
 

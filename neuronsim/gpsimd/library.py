@@ -75,8 +75,8 @@ class Library:
         self.built, self.sanitize = built, sanitize
         self.cores = int(limits.CORES) if built.multicore else 1
         self.report: Report | None = None
-        self._shapes = abi.open_shape(built.shape)
-        self._kernels = abi.open_kernel(built.kernel)
+        self._shapes = abi.open_shape(built.shape.path)
+        self._kernels = abi.open_kernel(built.kernel.path)
         self.name = self._registered_name()
         self.operators = {entry.name: entry for entry in self._entries()}
 
@@ -181,12 +181,12 @@ class Library:
 
     def _source_line(self, frames: Sequence[int]) -> tuple[str, int]:
         """The innermost call of the stack that lies in the operator's own source."""
-        base, end = _mapping(self.built.kernel)
+        base, end = _mapping(self.built.kernel.path)
         offsets = [frame - 1 - base for frame in frames if base <= frame < end]
         own = (
             (file, line)
-            for file, line in toolchain.lines(Path(self.built.kernel), offsets)
-            if file in self.built.files or Path(file).is_file()
+            for file, line in toolchain.lines(Path(self.built.kernel.path), offsets)
+            if file in self.built.kernel.files or Path(file).is_file()
             if toolchain.INCLUDE not in Path(file).resolve().parents
             if not file.startswith("/usr/")
         )
@@ -234,7 +234,7 @@ class Library:
                 f"{self.name} registers {count} functions; a library can have "
                 f"1 to {limits.FUNCTIONS}."
             )
-        known = toolchain.functions(Path(self.built.kernel))
+        known = toolchain.functions(Path(self.built.kernel.path))
         return [self._entry(index, known) for index in range(count)]
 
     def _entry(self, index: int, known: dict[str, str]) -> Operator:

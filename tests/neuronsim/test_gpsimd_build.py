@@ -38,22 +38,27 @@ def clean(tmp_path_factory):
     )
 
 
+@pytest.fixture(scope="session")
+def shared(tmp_path_factory):
+    return tmp_path_factory.mktemp("small")
+
+
 @pytest.fixture
-def load_small(tmp_path):
-    """Build a small operator from changed sources in a fresh folder."""
+def load_small(shared):
+    """Build a small operator from changed sources; what is unchanged is kept."""
+    return lambda *sources, **options: load_in(shared, *sources, **options)
 
-    def load(kernel=KERNEL, shape=SHAPE, **options):
-        (tmp_path / "kernel.cpp").write_text(kernel)
-        (tmp_path / "shape.cpp").write_text(shape)
-        return gpsimd.load(
-            name="small",
-            compute_srcs=[tmp_path / "kernel.cpp"],
-            shape_srcs=[tmp_path / "shape.cpp"],
-            build_directory=tmp_path / "built",
-            **options,
-        )
 
-    return load
+def load_in(folder, kernel=KERNEL, shape=SHAPE, **options):
+    (folder / "kernel.cpp").write_text(kernel)
+    (folder / "shape.cpp").write_text(shape)
+    return gpsimd.load(
+        name="small",
+        compute_srcs=[folder / "kernel.cpp"],
+        shape_srcs=[folder / "shape.cpp"],
+        build_directory=folder / "built",
+        **options,
+    )
 
 
 @pytest.mark.parametrize("name", ["relu_element", "relu_stream", "relu_tcm"])
@@ -157,7 +162,7 @@ def test_four_dimensions_may_be_longer_than_eight():
     assert not limits.shape_fits((1, 1, 1, 1, 70_000))
 
 
-def test_nothing_is_compiled_again_until_a_source_changes(load_small, monkeypatch):
+def test_nothing_is_compiled_again_until_a_source_changes(tmp_path, monkeypatch):
     compiled = []
     original = toolchain.compile_source
 
@@ -166,23 +171,40 @@ def test_nothing_is_compiled_again_until_a_source_changes(load_small, monkeypatc
         return original(source, *arguments)
 
     monkeypatch.setattr(toolchain, "compile_source", count)
-    load_small()
+    load_in(tmp_path)
     assert sorted(compiled) == ["kernel.cpp", "shape.cpp"]
-    load_small()
+    load_in(tmp_path)
+    load_in(tmp_path, multicore=True)
     assert len(compiled) == 2
-    load_small(KERNEL.replace("-from[i]", "2 - from[i]"))
-    assert len(compiled) == 4
+    load_in(tmp_path, KERNEL.replace("-from[i]", "2 - from[i]"))
+    assert compiled[2:] == ["kernel.cpp"]
     assert torch.equal(torch.ops.small.negate(torch.ones(3)), torch.ones(3))
-    load_small(extra_cflags=["-DX"])
-    assert len(compiled) == 6
+    load_in(tmp_path, extra_cflags=["-DX"])
+    assert sorted(compiled[3:]) == ["kernel.cpp", "shape.cpp"]
     assert torch.equal(torch.ops.small.negate(torch.ones(3)), -torch.ones(3))
 
 
-def test_an_earlier_build_loads_by_its_path(load_small, tmp_path):
+def test_a_changed_header_is_compiled_again(tmp_path):
+    (tmp_path / "sign.h").write_text("const float sign = -1;")
+    kernel = '#include "sign.h"\n' + KERNEL.replace("-from[i]", "sign * from[i]")
+    load_in(tmp_path, kernel)
+    (tmp_path / "sign.h").write_text("const float sign = 3;")
+    load_in(tmp_path, kernel)
+    assert torch.equal(torch.ops.small.negate(torch.ones(2)), 3 * torch.ones(2))
+
+
+def test_an_earlier_build_loads_by_its_path(load_small, shared):
     load_small()
-    library = gpsimd.load_library(tmp_path / "built" / "libsmall.so")
+    library = gpsimd.load_library(shared / "built" / "libsmall.so")
     assert library.name == "small"
     assert torch.equal(torch.ops.small.negate(torch.ones(2)), -torch.ones(2))
+
+
+def test_an_older_version_still_runs_and_finds_its_lines(load_small):
+    old = load_small(KERNEL.replace("from[i];", "from[i + 1];"))
+    load_small()
+    with pytest.raises(gpsimd.SanitizerError, match=r"kernel\.cpp:6 · out-of-bounds"):
+        old.run("negate", [torch.ones(3)])
 
 
 def test_a_path_without_a_build_says_so(tmp_path):
