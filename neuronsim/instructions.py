@@ -14,8 +14,10 @@ import numpy as np
 
 from neuronsim import dtypes, rules
 from neuronsim.engine import Out, Step, execute
+from neuronsim.hardware import NEURONCORE_V2
 from neuronsim.index import Affine, Shape
 from neuronsim.operations import OPERATIONS, SCALAR, VECTOR, Operation, find
+from neuronsim.run import current
 from neuronsim.tile import Tile
 
 
@@ -49,6 +51,7 @@ ENGINES = {
     "memset": ("Vector", "GpSimd"),
     "nc_transpose": ("Tensor", "Vector"),
 }
+_NEEDS_V3 = {("tensor_scalar", "Scalar")}
 
 
 def chosen(operation: str, asked: Any, default: str = "") -> str:
@@ -58,7 +61,14 @@ def chosen(operation: str, asked: Any, default: str = "") -> str:
         engines = " or ".join(ENGINES[operation])
         what = f"{operation} on the {name} engine; it runs on {engines}"
         rules.broken("engine_operation", what)
+    if (operation, name) in _NEEDS_V3 and _is_v2():
+        what = f"{operation} on the {name} engine, which needs NeuronCore-v3"
+        rules.broken("engine_operation", what)
     return name
+
+
+def _is_v2() -> bool:
+    return current().hardware.name == NEURONCORE_V2.name
 
 
 def scalar(value: Any) -> Any:
@@ -167,7 +177,7 @@ def activation(
     out: Out,
     op: Any,
     data: Tile,
-    bias: Tile | None = None,
+    bias: Any = None,
     scale: Any = 1.0,
     reduce_op: Any = None,
     reduce_res: Tile | None = None,
@@ -178,6 +188,8 @@ def activation(
     if function.kind != "activation" and function.name != "reciprocal":
         what = f"activation of {function.name}, which is no activation function"
         rules.broken("engine_operation", what)
+    if not (bias is None or isinstance(bias, Tile)) and _is_v2():
+        rules.broken("activation_bias", f"an activation with the bias {bias!r}")
     operands = [data, _scalar_operand(scale, data)]
     operands += [] if bias is None else [_scalar_operand(bias, data)]
 
@@ -220,7 +232,7 @@ def activation_reduce(
     data: Tile,
     reduce_op: Any,
     reduce_res: Tile,
-    bias: Tile | None = None,
+    bias: Any = None,
     scale: Any = 1.0,
 ) -> Tile:
     """`activation`, and its result reduced over the free dimensions."""

@@ -2,6 +2,7 @@
 
 Engines follow AWS's operator tables (SDK 2.26.1, nki/api/nki.api.shared.rst).
 Activation functions are exact here; the Scalar engine approximates them piecewise.
+NaN goes through maximum and minimum as in NumPy, which AWS does not document.
 """
 
 from __future__ import annotations

@@ -127,6 +127,13 @@ _TABLE = (
         API,
     ),
     Rule(
+        "activation_bias",
+        "on NeuronCore-v2 the bias of an activation is a tile of one element a "
+        "partition",
+        "fill one with nisa.memset or nl.full",
+        API,
+    ),
+    Rule(
         "dtype",
         "float32, bfloat16, float16, float8_e4m3, float8_e5m2, bool and 8-, 16- and "
         "32-bit integers",

@@ -143,7 +143,7 @@ def test_torch_tensors_come_back_as_torch_tensors(dtype):
 
 
 def test_simulate_kernel_takes_numpy_only():
-    with pytest.raises(RuleError, match="use tensor.numpy"):
+    with pytest.raises(RuleError, match=r"use tensor\.numpy"):
         nki.simulate_kernel(doubled, torch.ones(3, 4))
 
 

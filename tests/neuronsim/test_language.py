@@ -475,7 +475,7 @@ def test_a_missing_name_says_what_aws_has_and_what_is_near():
     with pytest.raises(AttributeError, match=r"AWS's .* has it .*not yet.*softplus"):
         _ = nl.softmax
     with pytest.raises(AttributeError, match=r"no such name either.*maximum"):
-        _ = nl.maximun
+        _ = nl.maximumm
 
 
 def test_a_wrong_argument_is_a_type_error():

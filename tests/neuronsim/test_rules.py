@@ -84,6 +84,10 @@ def tile_as_scalar():
     on_tiles(lambda a: nisa.tensor_scalar(a, nl.add, a), X)
 
 
+def number_as_bias():
+    on_tiles(lambda a: nisa.activation(nl.exp, a, bias=0.5), X)
+
+
 def float64():
     on_tiles(lambda t: t, X.astype(np.float64))
 
@@ -182,6 +186,7 @@ BREAKS = {
     "transpose_size": large_transpose,
     "same_shape": unequal,
     "scalar_operand": tile_as_scalar,
+    "activation_bias": number_as_bias,
     "dtype": float64,
     "bitwise_dtype": bits_of_floats,
     "memory": computes_in_hbm,
@@ -291,6 +296,17 @@ def test_engines_do_not_read_from_other_partitions(start, count):
     x = np.ones((128, 2), dtype=np.float32)
     with pytest.raises(RuleError, match="start_partition"):
         on_tiles(lambda t: nl.add(t[start : start + count, :], 1), x)
+
+
+def test_newer_cores_have_fewer_rules(monkeypatch):
+    def on_scalar(a):
+        return nisa.tensor_scalar(a, nl.add, 1.0, engine=nisa.scalar_engine)
+
+    with pytest.raises(RuleError, match="needs NeuronCore-v3"):
+        on_tiles(on_scalar, X)
+    monkeypatch.setenv("NEURON_PLATFORM_TARGET_OVERRIDE", "trn2")
+    np.testing.assert_array_equal(on_tiles(on_scalar, X), X + 1)
+    number_as_bias()
 
 
 def test_dma_may_start_at_any_partition():
