@@ -45,7 +45,8 @@ def versions(
     names += [f"{n} (published)" for n in published]
     axes.set_yticks(range(len(names)), names)
     axes.invert_yaxis()
-    axes.margins(x=0.2)
+    longest = max([p.total[1] for p in predictions.values()] + [*published.values()])
+    axes.set_xlim(0, 1.3 * longest * 1e6)  # room for the words beside the bars
     axes.grid(axis="y", visible=False)
     axes.set_xlabel("time (µs)")
     if floors:

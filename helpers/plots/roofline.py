@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+from matplotlib.ticker import LogLocator, NullFormatter
 
 from helpers.plots import labels, style
 
@@ -89,7 +90,8 @@ def roofline(
     _legend(axes, places)
     axes.set_xlabel("arithmetic intensity (flop/byte)")
     axes.set_ylabel("Gflop/s")
-    axes.yaxis.set_major_formatter(lambda value, _: f"{value / 1e9:g}")
+    _ticks(axes.xaxis, axes.get_xlim(), 1.0)
+    _ticks(axes.yaxis, axes.get_ylim(), 1e9)
     axes.set_title(title)
     fig.canvas.draw()
     labels.annotate(
@@ -113,6 +115,14 @@ def _limits(axes, points, ceilings):
     axes.set_ylim(lowest / 2, max([*compute, *(p.rate for p in points)]) * 3)
 
 
+def _ticks(axis, limits, unit):
+    """Plain numbers in a unit; between the powers of ten only if there are few."""
+    few = limits[1] / limits[0] < 300
+    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if few else (1.0,)))
+    axis.set_major_formatter(lambda value, _: f"{value / unit:g}")
+    axis.set_minor_formatter(NullFormatter())
+
+
 def _draw_ceilings(axes, ceilings):
     left, right = axes.get_xlim()
     best_rate = max(c.value for c in ceilings if c.of == "bandwidth")
@@ -124,8 +134,10 @@ def _draw_ceilings(axes, ceilings):
             axes.plot([c.value / best_rate, right], [c.value, c.value], **look)
             _name(axes, f"{c.label} ({c.kind})", right, c.value, ha="right")
         else:
-            xs = np.array([left, best_peak / c.value])
+            ridge = best_peak / c.value
+            xs = np.array([left, ridge])
             axes.plot(xs, xs * c.value, **look)
+            at = max(left, min(at, ridge / 10))
             _name(axes, f"{c.label} ({c.kind})", at, at * c.value, slope=True)
             at *= 5  # the next name further up its own line
 

@@ -33,7 +33,13 @@ def one(engine, operation, *inputs, n=N, out="sbuf", dtype="float32", alu=("add"
         ("tensor_tensor", ["psum", "psum"], "float32", ("add",), 2 * N),
         ("tensor_tensor", ["sbuf", "sbuf"], "bfloat16", ("multiply",), N),
         ("tensor_tensor", ["sbuf", "sbuf"], "bfloat16", ("maximum",), 2 * N),
-        ("scalar_tensor_tensor", ["sbuf", "sbuf"], "float32", ("maximum", "add"), 2 * N),
+        (
+            "scalar_tensor_tensor",
+            ["sbuf", "sbuf"],
+            "float32",
+            ("maximum", "add"),
+            2 * N,
+        ),
         (
             "scalar_tensor_tensor",
             ["sbuf", "sbuf"],
