@@ -125,8 +125,8 @@ def overlap(a: Access, b: Access) -> bool:
 
 def _interleaved(a: Access, b: Access) -> bool:
     """Every k-th element of the same row, beginning at different elements."""
-    step_a, step_b = _step(a), _step(b)
-    return step_a == step_b and step_a > 0 and (a.first - b.first) % step_a != 0
+    step = _step(a)
+    return step > 0 and step == _step(b) and (a.first - b.first) % step != 0
 
 
 def _step(access: Access) -> int:
