@@ -15,7 +15,7 @@ test: check  ## every test (the smoke profile for the notebooks)
 	$(py) -m pytest -q
 
 check: environment  ## format, lint, types, spelling, stripped notebooks
-	$(VENV)/bin/ruff check . && $(VENV)/bin/ruff format --check . && $(VENV)/bin/mypy && $(VENV)/bin/codespell && $(VENV)/bin/nbstripout --verify notebooks/*.ipynb
+	$(VENV)/bin/ruff check . && $(VENV)/bin/ruff format --check . && $(VENV)/bin/mypy && $(VENV)/bin/codespell && $(VENV)/bin/nbstripout --verify --keep-id notebooks/*.ipynb
 
 lab: environment  ## JupyterLab on this machine, at the first notebook
 	$(VENV)/bin/jupyter lab --no-browser --ip 127.0.0.1 notebooks/00_start_here.ipynb

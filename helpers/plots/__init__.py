@@ -1,6 +1,6 @@
 """Figures in one style; each function returns a `Chart` with alternative text."""
 
-from helpers.plots.boxes import pairs as box_pairs
+from helpers.plots.boxes import box_pairs as box_pairs
 from helpers.plots.chip import chip as chip
 from helpers.plots.chip import efficiency as efficiency
 from helpers.plots.chip import sbuf as sbuf

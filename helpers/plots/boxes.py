@@ -10,7 +10,7 @@ from helpers.plots import style
 _ENCLOSING = {"fill": False, "linestyle": "--", "edgecolor": style.INK}
 
 
-def pairs(
+def box_pairs(
     titles: Sequence[str], first: np.ndarray, second: np.ndarray, values: np.ndarray
 ) -> style.Chart:
     """Draw box pairs side by side, each with its GIoU.
@@ -55,4 +55,5 @@ def _draw(ax, a: np.ndarray, b: np.ndarray) -> None:
 
 
 def _rectangle(box: np.ndarray, **look) -> Rectangle:
-    return Rectangle(box[:2], *(box[2:] - box[:2]), **look)
+    left, top, right, bottom = map(float, box)
+    return Rectangle((left, top), right - left, bottom - top, **look)
