@@ -1,5 +1,6 @@
 """The command line, one line a command: ``python -m helpers run --profile smoke``."""
 
+import json
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -67,6 +68,42 @@ def report(
     from helpers import report as site  # Sphinx takes a second to import
 
     print(f"Open {site.build(_folder(run, out))}")
+
+
+@app.command()
+def compare(
+    runs: Annotated[list[str], typer.Argument(help="BASE [BASE ...] NEW")],
+    floor: Annotated[float, typer.Option(help="smallest change that counts")] = 0.03,
+    across: Annotated[bool, typer.Option(help="allow different machines")] = False,
+    save: Annotated[Path | None, typer.Option("--json", help="write verdicts")] = None,
+    out: Annotated[Path, typer.Option(help="where runs are")] = Path("runs"),
+) -> None:
+    """Judge a run. Exit status 0: no regression, 1: regression, 2: cannot compare."""
+    from helpers import compare as judge  # scipy takes a second to import
+
+    if len(runs) < 2:
+        raise status.RunError("compare needs two runs: BASE and NEW.")
+    *base, new = (_folder(run, out) for run in runs)
+    verdicts = judge.compare(base, new, floor=floor, across=across)
+    if save is not None:
+        status.write(save, json.dumps([v.as_dict() for v in verdicts], indent=1))
+    for v in verdicts:
+        print(f"{v.verdict:14} {v.notebook} {v.race} {v.step}: {v.reason}")
+    regressions = sum(v.regression for v in verdicts)
+    print(f"{len(verdicts)} compared, {regressions} regressions")
+    sys.exit(1 if regressions else 0)
+
+
+@app.command()
+def gallery(
+    run: Annotated[str, typer.Argument(help="a run's folder or id")] = "latest",
+    out: Annotated[Path, typer.Option(help="where runs are")] = Path("runs"),
+) -> None:
+    """Copy the README's pictures out of a run."""
+    from helpers import gallery as pictures
+
+    for path in pictures.copy(_folder(run, out)):
+        print(path)
 
 
 def main() -> None:
