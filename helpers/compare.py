@@ -119,7 +119,7 @@ def _comparable(runs: Sequence[Path], across: bool) -> None:
 
 def _entries(run: Path) -> dict[Key, Entry]:
     """(notebook, race, step) -> entry, for every result file of a run."""
-    entries = {}
+    entries: dict[Key, Entry] = {}
     for path in sorted(run.glob("*/*.json")):
         race = results.load(path)
         for heat in race.heats:
