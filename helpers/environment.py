@@ -143,10 +143,19 @@ def _pip(folder: Path, arguments: list[str]) -> None:
             _wait(pip, 30)
             if pip.poll() is None:
                 seconds = time.monotonic() - start
-                print(f"  {seconds:4.0f} s, {_size_gb(folder):.1f} GB", flush=True)
+                doing = _last_line(log)
+                print(
+                    f"  {seconds:4.0f} s, {_size_gb(folder):.1f} GB: {doing}",
+                    flush=True,
+                )
     if pip.returncode:
         tail = "\n".join(log.read_text(errors="replace").splitlines()[-8:])
         raise CannotSetUp(f"pip failed; its last lines:\n{tail}")
+
+
+def _last_line(log: Path) -> str:
+    lines = log.read_text(errors="replace").split("\n")
+    return next((line.strip()[:60] for line in reversed(lines) if line.strip()), "")
 
 
 def _wait(process: subprocess.Popen, seconds: float) -> None:
