@@ -34,28 +34,23 @@ def saved(tmp_path, monkeypatch):
     return results.save(made_race(), "ladder")
 
 
+def pyperf_stats(path) -> str:
+    command = [sys.executable, "-m", "pyperf", "stats", str(path)]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
 def test_what_is_saved_is_what_is_loaded(saved):
     assert results.load(saved) == made_race()
 
 
 def test_pyperf_reads_a_result_file(saved):
-    stats = subprocess.run(
-        [sys.executable, "-m", "pyperf", "stats", str(saved)],
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout
+    stats = pyperf_stats(saved)
     assert "fast" in stats
     assert "Total number of values: 16" in " ".join(stats.split())
 
 
 def test_a_step_without_samples_has_no_invented_ones(saved):
-    stats = subprocess.run(
-        [sys.executable, "-m", "pyperf", "stats", str(saved)],
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout
+    stats = pyperf_stats(saved)
     assert "Number of benchmarks: 3" in stats
     assert results.load(saved)["broken"].failure == "ValueError: <no>"
 
