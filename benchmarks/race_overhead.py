@@ -1,47 +1,48 @@
-"""What a race's clock costs: calls timed one by one against calls timed by the twenty.
+"""What a race's clock costs: a round of samples against a bare loop of the same calls.
 
-``python benchmarks/race_overhead.py`` races the same 5 ms of work both ways and prints
-the paired ratio per call. Overhead below 1 % means a ratio above 0.99.
+``python benchmarks/race_overhead.py`` alternates both on about 5 ms of work, in one
+process, and prints the paired ratio of wall time with its 95 % interval. A ratio below
+1.01 means an overhead below 1 %.
 """
+
+import time
 
 import torch
 
-from helpers.race import race
-from helpers.step import Step
+from helpers.ratio import paired_ratio
+from helpers.sampling import take
 
-TOGETHER = 20
-
-
-def work(elements: int = 3_000_000):
-    """About 5 ms of one core's arithmetic, and an output of the shape a step has."""
-    values = torch.linspace(0, 1, elements)
-
-    return lambda: torch.sin(values).sum()
+CALLS, PAIRS = 20, 60
 
 
-def one_by_one(model, batch):
-    call = work()
-    return lambda: call() + torch.zeros(1, 1000)
+def bare_loop(fn, count: int) -> float:
+    """Seconds of `count` calls with no clock between them."""
+    start = time.perf_counter()
+    for _ in range(count):
+        fn()
+    return time.perf_counter() - start
 
 
-def together(model, batch):
-    call = work()
-
-    def calls():
-        for _ in range(TOGETHER):
-            total = call()
-        return total + torch.zeros(TOGETHER, 1000)
-
-    return calls
+def a_round(fn, count: int) -> float:
+    """Seconds of a round of `count` samples, as `helpers.worker` takes them."""
+    start = time.perf_counter()
+    take(fn, count=count)
+    return time.perf_counter() - start
 
 
 if __name__ == "__main__":
-    steps = [
-        Step("20 calls, one sample", together, threads=1),
-        Step("1 call, one sample", one_by_one, threads=1, batch_size=1),
-    ]
-    done = race(steps, model="resnet18_64px", batch_size=TOGETHER, budget=20)
-    a_call = done["1 call, one sample"].latency
-    print(f"a call takes {a_call * 1e3:.2f} ms; rounds: {len(done.baseline.rounds)}")
-    ratio = done.speed_up("1 call, one sample")
-    print(f"rate of clocked calls over unclocked ones: {ratio}")
+    torch.set_num_threads(1)
+    values = torch.linspace(0, 1, 4_000_000)
+    out = torch.empty_like(values)  # allocated once: no page faults in the work
+
+    def work():
+        return torch.sin(values, out=out)
+
+    bare_loop(work, CALLS)
+    bare, clocked = [], []
+    for pair in range(PAIRS):
+        both = [(bare, bare_loop), (clocked, a_round)]
+        for seconds, way in both if pair % 2 else reversed(both):
+            seconds.append([way(work, CALLS)])
+    print(f"a call takes {min(bare)[0] / CALLS * 1e3:.2f} ms")
+    print(f"a round over a bare loop: {paired_ratio(bare, clocked)} of its time")
