@@ -45,4 +45,5 @@ if __name__ == "__main__":
         for seconds, way in both if pair % 2 else reversed(both):
             seconds.append([way(work, CALLS)])
     print(f"a call takes {min(bare)[0] / CALLS * 1e3:.2f} ms")
-    print(f"a round over a bare loop: {paired_ratio(bare, clocked)} of its time")
+    r = paired_ratio(bare, clocked)
+    print(f"a round over a bare loop: {r.value:.4f} [{r.low:.4f}, {r.high:.4f}]")
