@@ -102,7 +102,9 @@ def gallery(
     """Copy the README's pictures out of a run."""
     from helpers import gallery as pictures
 
-    for path in pictures.copy(_folder(run, out)):
+    folder = _folder(run, out)
+    status.load(folder)  # or one sentence that there is no run
+    for path in pictures.copy(folder):
         print(path)
 
 
@@ -126,7 +128,7 @@ def _folder(run: str, out: Path) -> Path:
 def _pairs(given: list[str]) -> dict[str, str]:
     pairs = dict(text.partition("=")[::2] for text in given if "=" in text)
     if len(pairs) != len(given):
-        raise status.RunError("-p takes name=value, each name once.")
+        raise status.RunError("-p takes name=value (with the =), each name once.")
     return pairs
 
 

@@ -120,11 +120,15 @@ def _comparable(runs: Sequence[Path], across: bool) -> None:
 def _entries(run: Path) -> dict[Key, Entry]:
     """(notebook, race, step) -> entry, for every result file of a run."""
     entries: dict[Key, Entry] = {}
-    for path in sorted(run.glob("*/*.json")):
+    for path in sorted(run.glob(f"*/*{results.SUFFIX}")):
         race = results.load(path)
         for heat in race.heats:
             for outcome in heat.outcomes:
-                key = (path.parent.name, path.stem, outcome.name)
+                key = (
+                    path.parent.name,
+                    path.name.removesuffix(results.SUFFIX),
+                    outcome.name,
+                )
                 entries.setdefault(key, Entry(race, heat, outcome))
     return entries
 

@@ -4,6 +4,8 @@ First used in notebook 00_start_here.
 """
 
 import os
+import sys
+import time
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -87,13 +89,15 @@ def measure(
     budget : float
         Seconds of sampling. At least 10 samples are taken, whatever they cost.
     sync : callable, optional
-        Waits until the device has finished; it runs inside the timed region.
+        Waits until the device has finished; it runs inside the timed region. By default
+        it follows from where the tensors that `fn` returns live (`helpers.sync`).
 
     Returns
     -------
     Measurement
     """
-    warm_ups = warm_up(fn, sync=sync, limit=budget)
+    first, sync = _first_call(fn, sync)
+    warm_ups = [first, *warm_up(fn, sync=sync, limit=budget)]
     samples = take_for(fn, sync=sync, budget=budget)
     return Measurement(
         name=name or getattr(fn, "__name__", "function"),
@@ -101,6 +105,20 @@ def measure(
         warm_ups=tuple(warm_ups),
         load=os.getloadavg()[0],
     )
+
+
+def _first_call(fn: Function, sync: Sync | None) -> tuple[float, Sync | None]:
+    """Seconds of the first call, and what waits for the device of its result."""
+    start = time.perf_counter()
+    result = fn()
+    # torch is slow to import, and a result without tensors does not need it
+    if sync is None and "torch" in sys.modules:
+        from helpers import sync as devices
+
+        sync = devices.of(result)
+    if sync is not None:
+        sync()
+    return time.perf_counter() - start, sync
 
 
 def median_interval(samples, level: float = 0.95) -> tuple[float, float]:

@@ -5,6 +5,7 @@ First used in notebook 09_graviton_batching.
 
 import os
 import random
+import re
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -114,10 +115,15 @@ class _Entry:
         return Heat(number=number, anchor=anchor, outcomes=tuple(field_.values()))
 
     def _start(self, step: Step, outcome: Outcome, live: dict[str, Remote]) -> None:
+        absent = set(step.cores or ()) - os.sched_getaffinity(0)
+        if absent:
+            outcome.failure = f"not started: no core {min(absent)} for this process"
+            return
         try:
             live[step.name] = Remote(step, self.model, self.batch_size, self.weights)
-        except (LookupError, OSError) as problem:  # no such allocator, no interpreter
-            outcome.failure = f"not started: {problem}"
+        except Exception as problem:
+            # no such allocator or interpreter, a build function that cannot travel ...
+            outcome.failure = f"not started: {type(problem).__name__}: {problem}"
 
     def _build(self, remote: Remote, outcome: Outcome) -> None:
         _say(f"  building {outcome.name}")
@@ -146,7 +152,10 @@ class _Entry:
         reference = None
         if ANCHOR.name in live:
             most = max(outcome.images for outcome in field_.values())
-            reference = live[ANCHOR.name].ask("reference", timeout=600, batch_size=most)
+            with _recorded(field_[ANCHOR.name], live):
+                reference = live[ANCHOR.name].ask(
+                    "reference", timeout=600, batch_size=most
+                )
         for name, remote in list(live.items()):
             if name == ANCHOR.name:
                 continue
@@ -185,12 +194,28 @@ def _check(steps, model: str, batch_size: int, max_live: int) -> None:
         raise ValueError("a race needs at least one step, its baseline")
     if len(set(names)) < len(names) or ANCHOR.name in names:
         raise ValueError(f"step names must differ (and not be 'anchor'): {names}")
+    for step in steps:
+        _check_step(step)
     if model not in models.MODELS:
         raise ValueError(f"no model named {model!r}; there are {list(models.MODELS)}")
     if batch_size < 1:
         raise ValueError(f"batch_size is {batch_size}; it must be at least 1")
     if max_live < 3:
         raise ValueError("max_live must be at least 3: anchor, baseline and one step")
+
+
+def _check_step(step: Step) -> None:
+    name = step.name
+    if not name.strip() or "\n" in name or re.search(r"\(heat \d+\)$", name):
+        raise ValueError(f"{name!r} is no name for a step: it becomes a table's row")
+    for field_, value in (("threads", step.threads), ("batch_size", step.batch_size)):
+        if value is not None and value < 1:
+            raise ValueError(
+                f"step {name!r}: {field_} is {value}; it must be 1 or more"
+            )
+    cores = step.cores
+    if cores is not None and (not cores or len(set(cores)) < len(cores)):
+        raise ValueError(f"step {name!r}: cores {cores} must be different cores")
 
 
 def _say(text: str) -> None:

@@ -19,6 +19,13 @@ OWNED = (
     "LD_PRELOAD",
     "OMP_NUM_THREADS",
     "OMP_PROC_BIND",
+    "OMP_PLACES",
+    "GOMP_CPU_AFFINITY",
+    "KMP_AFFINITY",
+    "MKL_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "DNNL_MAX_CPU_ISA",
+    "ONEDNN_MAX_CPU_ISA",
     "DNNL_DEFAULT_FPMATH_MODE",
     "ONEDNN_DEFAULT_FPMATH_MODE",
     "LRU_CACHE_CAPACITY",
@@ -39,6 +46,8 @@ class Remote:
 
     def __init__(self, step, model: str, batch_size: int, weights: str):
         self.step = step
+        _travel_by_value(step.build)
+        job = cloudpickle.dumps((step, model, batch_size, weights))
         self._log = tempfile.TemporaryFile()  # noqa: SIM115 (closed in `end`)
         ours, theirs = Pipe()
         cores = ",".join(map(str, step.cores or ()))
@@ -57,8 +66,7 @@ class Remote:
         theirs.close()
         self._connection = ours
         self._groups = {self._process.pid}
-        _travel_by_value(step.build)
-        self._send(cloudpickle.dumps((step, model, batch_size, weights)))
+        self._send(job)
         self._send(None, ("prepare", {}))
 
     def prepared(self, *, timeout: float) -> None:
@@ -69,7 +77,9 @@ class Remote:
         """Build the step in the worker; seconds of building and of the first call."""
         seconds = self.ask("build", timeout=timeout)
         # what the step started may be in sessions of its own (torchrun's workers are)
-        self._groups = {os.getpgid(process.pid) for process in self._tree()}
+        for process in self._tree():
+            with contextlib.suppress(ProcessLookupError):
+                self._groups.add(os.getpgid(process.pid))
         return seconds
 
     def ask(self, verb: str, *, timeout: float, **arguments):
@@ -96,6 +106,7 @@ class Remote:
         for process in reversed(self._tree()):
             with contextlib.suppress(psutil.NoSuchProcess):
                 process.kill()
+        self._signal(signal.SIGKILL)  # what has lost its parent is still in its group
         self._process.wait()
         self._connection.close()
         self._log.close()
@@ -128,13 +139,18 @@ class Remote:
             return []
 
     def _why_it_died(self) -> str:
-        code = self._process.wait(timeout=30)
-        tail = self.log().splitlines()[-1:] or ["it printed nothing"]
+        try:
+            code = self._process.wait(timeout=30)
+        except subprocess.TimeoutExpired:
+            return "stopped answering"
+        said = [line for line in self.log().splitlines() if line.strip()][-1:]
+        words = f"; it last printed: {said[0]}" if said else ""
         if code == -signal.SIGKILL:
             return "killed (SIGKILL): out of memory, or ended by someone"
+        who = f"{self.step.python} " if self.step.python else ""
         if code < 0:
-            return f"died of {signal.Signals(-code).name}; last line: {tail[0]}"
-        return f"ended with status {code}; last line: {tail[0]}"
+            return f"{who}died of {signal.Signals(-code).name}{words}"
+        return f"{who}ended with status {code}{words}"
 
 
 def environment(step) -> dict[str, str]:
@@ -142,9 +158,10 @@ def environment(step) -> dict[str, str]:
     env = {k: v for k, v in os.environ.items() if k not in OWNED}
     threads = step.threads or len(step.cores or os.sched_getaffinity(0))
     env["OMP_NUM_THREADS"] = str(threads)
-    # another interpreter has no editable install of this repository
-    root = str(Path(__file__).parent.parent)
-    env["PYTHONPATH"] = os.pathsep.join(filter(None, [root, env.get("PYTHONPATH")]))
+    # another interpreter has no editable install of this repository; the same one also
+    # gets the folders that a build function's module may import from
+    paths = [str(Path(__file__).parent.parent), *([] if step.python else sys.path)]
+    env["PYTHONPATH"] = os.pathsep.join(filter(None, paths))
     if step.preload:
         env["LD_PRELOAD"] = preload.find(step.preload)
     return env | step.env
@@ -152,9 +169,10 @@ def environment(step) -> dict[str, str]:
 
 def _travel_by_value(build) -> None:
     """A module beside the notebook cannot be imported by the worker: send its code."""
-    module = sys.modules.get(build.__module__)
+    module = sys.modules.get(getattr(build, "__module__", ""))
     path = getattr(module, "__file__", None)
-    if module is not None and path and not path.startswith((sys.prefix, _HELPERS)):
+    installed = (sys.prefix, sys.base_prefix, _HELPERS)
+    if module is not None and path and not path.startswith(installed):
         cloudpickle.register_pickle_by_value(module)
 
 

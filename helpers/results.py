@@ -8,6 +8,7 @@ pyperf has no place for (proofs, drift, set-up) is JSON in the benchmark's metad
 import json
 import math
 import os
+import re
 import tempfile
 from dataclasses import asdict
 from pathlib import Path
@@ -18,12 +19,14 @@ from helpers.drift import Drift
 from helpers.machine import Machine
 from helpers.outcome import Heat, Outcome, Race
 from helpers.proof import Finding
+from helpers.status import RunError
 
 SCHEMA = 1
+SUFFIX = ".race.json"  # other JSON in a run folder is not a race
 ROOT = Path(__file__).parent.parent
 
 
-class BadResult(ValueError):
+class BadResult(RunError):
     """A result file cannot be read; the message says what is wrong with it."""
 
 
@@ -35,7 +38,11 @@ def folder() -> Path:
 
 
 def save(race: Race, name: str) -> Path:
-    """Write `race` as ``<folder>/<name>.json``, complete or not at all."""
+    """Write `race` as ``<folder>/<name>.race.json``, complete or not at all."""
+    if not re.fullmatch(r"[\w-]{1,100}", name):
+        raise ValueError(
+            f"{name!r} is no name for a file: use letters, digits, _ and -"
+        )
     entries = [
         (_note(race, heat, place, outcome), outcome)
         for heat in race.heats
@@ -47,7 +54,7 @@ def save(race: Race, name: str) -> Path:
     if not measured:
         raise BadResult(f"{name}: no step was measured, so there is nothing to save")
     measured[0][0]["absent"] = absent
-    path = folder() / f"{name}.json"
+    path = folder() / f"{name}{SUFFIX}"
     with tempfile.TemporaryDirectory(dir=path.parent) as scratch:
         draft = Path(scratch) / path.name
         suite = pyperf.BenchmarkSuite([_benchmark(*entry) for entry in measured])

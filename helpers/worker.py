@@ -127,6 +127,8 @@ def _pin(cores: str) -> None:
 if __name__ == "__main__":
     _die_with_parent()
     _pin(sys.argv[2])
+    # a child that kept the pipe would hide this process's death from the race
+    os.set_inheritable(int(sys.argv[1]), False)
     try:
         serve(Connection(int(sys.argv[1])))
     except EOFError:

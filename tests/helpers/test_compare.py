@@ -111,17 +111,27 @@ def test_a_notebook_that_fails_now_is_a_regression(make_run):
 
 def test_runs_without_a_common_step_cannot_be_compared(make_run):
     base, new = make_run("a", 1), make_run("b", 2)
-    (new / "10_x" / "ladder.json").rename(new / "10_x" / "other.json")
+    (new / "10_x" / "ladder.race.json").rename(new / "10_x" / "other.race.json")
     with pytest.raises(compare.CannotCompare, match="no step in common"):
         compare.compare([base], new)
 
 
 def test_a_step_without_partner_is_listed(make_run):
     base, new = make_run("a", 1), make_run("b", 2)
-    ladder = new / "10_x" / "ladder.json"
+    ladder = new / "10_x" / "ladder.race.json"
     ladder.write_text(ladder.read_text().replace("fast", "quick"))
     found = {v.step: v.verdict for v in compare.compare([base], new)}
     assert found == {"eager": "same", "fast": "not run now", "quick": "new"}
+
+
+def test_other_json_in_a_run_is_not_a_race_and_half_a_race_is_an_error(make_run):
+    base, new = make_run("a", 1), make_run("b", 2)
+    (base / "10_x" / "environment.json").write_text('{"machine": {}}')
+    assert verdict(compare.compare([base], new)).verdict == "same"
+    ladder = new / "10_x" / "ladder.race.json"
+    ladder.write_text(ladder.read_text()[:500])
+    with pytest.raises(status.RunError, match="not a complete result file"):
+        compare.compare([base], new)
 
 
 def test_another_machine_is_refused_unless_asked(make_run):

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import threading
 
 import pytest
 import torch
@@ -51,6 +52,16 @@ def is_killed(model, batch):
     return fn
 
 
+def holds_a_lock():
+    lock = threading.Lock()
+    return lambda model, batch: lock
+
+
+def leaves_a_child(model, batch):
+    os.system("sleep 77777 &")
+    return lambda: model(batch)
+
+
 def returns_nothing(model, batch):
     model(batch)
 
@@ -74,6 +85,10 @@ def done():
             Step("is killed", is_killed),
             Step("returns nothing", returns_nothing),
             Step("no interpreter", eager, python="/nonexistent/python"),
+            Step("no core", eager, cores=(4095,)),
+            Step("no allocator", eager, preload="nothing"),
+            Step("cannot travel", holds_a_lock(), env={"A": "1"}),
+            Step("leaves a child", leaves_a_child),
         ],
         **SMALL,
         budget=1,
@@ -103,10 +118,10 @@ def test_throughput_counts_the_images_of_a_step_of_another_batch_size(done):
 
 
 def test_more_steps_than_may_live_race_in_heats_that_share_the_baseline(done):
-    assert len(done.heats) == 3
+    assert len(done.heats) == 4
     assert {heat.outcomes[0].name for heat in done.heats} == {"eager"}
     assert [o.name for o in done.outcomes][:2] == ["eager", "twice"]
-    assert len(done.outcomes) == 9
+    assert len(done.outcomes) == 13
 
 
 @pytest.mark.parametrize(
@@ -117,6 +132,9 @@ def test_more_steps_than_may_live_race_in_heats_that_share_the_baseline(done):
         ("is killed", "SIGKILL"),
         ("returns nothing", "must return a function"),
         ("no interpreter", "not started: "),
+        ("no core", "no core 4095"),
+        ("no allocator", "not one of"),
+        ("cannot travel", "not started: TypeError"),
     ],
 )
 def test_a_step_that_fails_says_why_and_the_others_finish(done, step, reason):
@@ -150,6 +168,11 @@ def test_memory_and_set_up_are_recorded(done):
 def test_no_process_outlives_its_race(done):
     import psutil
 
+    assert done["leaves a child"].rounds
+    lines = [
+        " ".join(p.info["cmdline"] or []) for p in psutil.process_iter(["cmdline"])
+    ]
+    assert not [line for line in lines if line == "sleep 77777"]
     children = psutil.Process().children(recursive=True)
     assert not [c for c in children if "helpers.worker" in " ".join(c.cmdline())]
 
@@ -178,6 +201,10 @@ def test_bad_requests_are_refused_before_anything_starts():
         ([step], SMALL | {"model": "resnet51"}, "resnet51"),
         ([step], SMALL | {"batch_size": 0}, "at least 1"),
         ([step], SMALL | {"max_live": 2}, "at least 3"),
+        ([Step(" ", eager)], SMALL, "no name for a step"),
+        ([Step("b", eager, threads=0)], SMALL, "threads is 0"),
+        ([Step("b", eager, batch_size=-1)], SMALL, "batch_size is -1"),
+        ([Step("b", eager, cores=(0, 0))], SMALL, "different cores"),
     ]:
         with pytest.raises(ValueError, match=words):
             race(steps, **arguments)

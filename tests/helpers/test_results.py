@@ -63,6 +63,13 @@ def test_a_race_without_any_sample_is_not_saved(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("name", ["", "../up", "a/b", "x" * 300])
+def test_a_race_is_not_saved_elsewhere(tmp_path, monkeypatch, name):
+    monkeypatch.setenv("SERIES_RESULTS", str(tmp_path))
+    with pytest.raises(ValueError, match="no name for a file"):
+        results.save(made_race(), name)
+
+
 def test_half_a_file_is_an_error_that_says_so(saved):
     text = saved.read_text()
     saved.write_text(text[: len(text) // 2])
@@ -87,4 +94,4 @@ def test_a_newer_schema_is_refused(saved):
 
 
 def test_nothing_but_the_result_is_left_in_the_folder(saved):
-    assert [p.name for p in saved.parent.iterdir()] == ["ladder.json"]
+    assert [p.name for p in saved.parent.iterdir()] == ["ladder.race.json"]
