@@ -5,9 +5,37 @@ changes thread pools, so nothing here imports it before `LazyDevice` is made.
 """
 
 import importlib.util
+import json
 import os
+from datetime import UTC, datetime
+from pathlib import Path
 
-from helpers import machine, sync
+from helpers import machine, results, status, sync
+
+RECORDED = Path(__file__).parent / "recorded" / "lazy_device.json"
+
+
+def recorded() -> dict:
+    """The last recorded run of notebook 03, for a machine without PyTorch/XLA.
+
+    "machine" and "date" say where and when; "samples" holds seconds by way of timing
+    and rows; "facts" what the device's counters said. Made by copying the notebook's
+    own lazy_device.json out of a real run; never edited.
+    """
+    return json.loads(RECORDED.read_text())
+
+
+def save(samples: dict, facts: dict) -> Path:
+    """Write a run's samples and facts, with machine and date, to the result folder."""
+    run = {
+        "machine": machine.describe().label(),
+        "date": datetime.now(UTC).date().isoformat(),
+        "samples": samples,
+        "facts": facts,
+    }
+    path = results.folder() / "lazy_device.json"
+    status.write(path, json.dumps(run, indent=1))
+    return path
 
 
 def available() -> bool:

@@ -29,7 +29,7 @@ def reason(small: Measurement, large: Measurement, times: float = TIMES) -> str:
         return ""
     return (
         f"{large.name}: {times:g} times the work took {growth:.2f} times "
-        " as long, so this is not the time of the work. Either the clock stopped "
+        "as long, so this is not the time of the work. Either the clock stopped "
         "before the device had finished (wait for it), or both sizes are too small to "
         "show (take a larger one)"
     )

@@ -16,4 +16,6 @@ from helpers.plots.roofline import Ceiling as Ceiling
 from helpers.plots.roofline import Point as Point
 from helpers.plots.roofline import attainable as attainable
 from helpers.plots.roofline import roofline as roofline
+from helpers.plots.scaling import scaling as scaling
+from helpers.plots.scaling import slope as slope
 from helpers.plots.timeline import gantt as gantt
