@@ -33,12 +33,21 @@ def test_a_summary_is_a_measurement_in_seconds(file, seconds):
         ('{"total_time": 0}', "positive number"),
         ('{"total_time": -1.0}', "positive number"),
         ('{"total_time": NaN}', "positive number"),
+        ('{"total_time": 1e999}', "positive number"),
+        ('{"core": {"event_count": 3}}', "total_time is None"),
+        ('{"core": {"total_time": 0.01}, "other": 3}', "total_time is None"),
         ('{"total_time": true}', "True"),
     ],
 )
 def test_anything_else_is_one_clear_error(text, words):
     with pytest.raises(device_profile.BadProfile, match=words):
         device_profile.parse_summary(text)
+
+
+def test_summaries_may_be_the_values_of_an_object_with_any_keys():
+    """Written after scripts that read summary-json, not recorded on a device."""
+    text = '{"core_0": {"total_time": 0.25}, "core_1": {"total_time": 0.5}}'
+    assert device_profile.parse_summary(text).samples == (0.25, 0.5)
 
 
 def test_nki_benchmark_reports_microseconds():
