@@ -14,7 +14,11 @@ from helpers.measure import Measurement
 
 @dataclass(frozen=True)
 class Tool:
-    """A profiler's command lines; {neff} and {ntff} are files."""
+    """A profiler's command lines for {model}.neff and {profile}.ntff.
+
+    The second execution is captured, into a file of its own, because the first one also
+    loads the program.
+    """
 
     name: str
     sdk: str
@@ -22,20 +26,14 @@ class Tool:
     summary: str
 
 
-_CAPTURE = "{} capture -n {{neff}} -s {{ntff}} --profile-nth-exec=2"
-TOOLS = (
-    Tool(
-        "neuron-profile",
-        "up to 2.29",
-        _CAPTURE.format("neuron-profile"),
-        "neuron-profile view -n {neff} -s {ntff} --output-format summary-json",
-    ),
-    Tool(
-        "neuron-explorer",
-        "from 2.27, the only one from 2.30",
-        _CAPTURE.format("neuron-explorer"),
-        "neuron-explorer view -n {neff} -s {ntff} --output-format summary-json",
-    ),
+_CAPTURE = " capture -n {model}.neff -s {profile}.ntff --profile-nth-exec=2"
+_SUMMARY = " view -n {model}.neff -s {profile}_exec_2.ntff --output-format summary-json"
+TOOLS = tuple(
+    Tool(name, sdk, name + _CAPTURE, name + _SUMMARY)
+    for name, sdk in (
+        ("neuron-profile", "up to 2.29"),
+        ("neuron-explorer", "from 2.27, the only one from 2.30"),
+    )
 )
 PERCENTILES = (0, 1, 10, 25, 50, 90, 99, 100)
 

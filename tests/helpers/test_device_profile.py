@@ -57,9 +57,12 @@ def test_nki_benchmark_reports_microseconds():
     assert set(seconds) == set(device_profile.PERCENTILES)
 
 
-def test_every_tool_has_commands_with_both_files():
+def test_every_tool_captures_a_profile_and_summarises_that_execution():
     for tool in device_profile.TOOLS:
-        for command in (tool.capture, tool.summary):
-            words = command.format(neff="file.neff", ntff="profile.ntff").split()
-            assert words[0] == tool.name
-            assert {"file.neff", "profile.ntff"} <= set(words)
+        capture, summary = (
+            line.format(model="m", profile="p").split()
+            for line in (tool.capture, tool.summary)
+        )
+        assert capture[0] == summary[0] == tool.name
+        assert {"m.neff", "p.ntff"} <= set(capture)
+        assert {"m.neff", "p_exec_2.ntff"} <= set(summary)

@@ -61,6 +61,15 @@ def test_a_chart_has_no_date_and_carries_its_alt_text(chart, tmp_path):
     assert (tmp_path / "chart.png").read_bytes().startswith(b"\x89PNG")
 
 
+def test_steps_of_different_batch_sizes_compare_by_the_image():
+    eight = outcome("eight", 0.8)
+    one = outcome("one", 0.1)
+    one.images = 1
+    race = Race("resnet50", 8, describe(), (Heat(0, eight, (eight, one)),))
+    assert race.speed_up("one").value == pytest.approx(1)
+    assert one.throughput == pytest.approx(eight.throughput)
+
+
 def test_a_curve_points_at_its_knee():
     chart = plots.curve(
         [1, 2, 4], [10, 18, 19], [0.1, 0.11, 0.21], xlabel="batch", mark=(2, "knee")

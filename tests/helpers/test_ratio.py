@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helpers.ratio import paired_ratio, signed_rank_interval
+from helpers.ratio import PLACEMENT, paired_ratio, signed_rank_interval
 
 
 def rounds_of(values):
@@ -19,7 +19,7 @@ def test_twice_as_fast_is_two():
     fast = rounds_of([v[0] / 2 for v in base])
     ratio = paired_ratio(fast, base)
     assert ratio.value == pytest.approx(2)
-    assert ratio.low == pytest.approx(2)
+    assert ratio.low == pytest.approx(2 * (1 - PLACEMENT))
     assert ratio.differs
 
 
@@ -27,7 +27,13 @@ def test_noise_that_moves_both_cancels():
     weather = [1.0, 5.0, 1.2, 3.0, 0.9, 2.0, 1.1, 4.0]
     ratio = paired_ratio(rounds_of(weather), rounds_of([w * 1.1 for w in weather]))
     assert ratio.value == pytest.approx(1.1)
-    assert ratio.high - ratio.low < 1e-9
+    assert ratio.high - ratio.low == pytest.approx(2 * PLACEMENT * 1.1)
+
+
+def test_a_difference_as_small_as_that_of_two_equal_processes_is_none():
+    base = rounds_of([1.0] * 12)
+    assert not paired_ratio(rounds_of([0.995] * 12), base).differs
+    assert paired_ratio(rounds_of([0.97] * 12), base).differs
 
 
 def test_five_rounds_give_no_interval():
