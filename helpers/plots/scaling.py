@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+from matplotlib.ticker import LogLocator
 
 from helpers.plots.style import ACCENTS, Chart, figure
 
@@ -33,6 +34,8 @@ def scaling(
     axes.set_xscale("log", base=2)
     axes.set_yscale("log")
     axes.set_xticks(sizes, [f"{size:g}" for size in sizes])
+    axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
     axes.minorticks_off()
     axes.set_xlabel(xlabel)
     axes.set_ylabel("ms a call (measured)")
