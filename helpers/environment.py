@@ -9,6 +9,7 @@ import hashlib
 import shutil
 import subprocess
 import sys
+import sysconfig
 import threading
 import time
 import urllib.request
@@ -70,6 +71,11 @@ def check_compiler() -> None:
         raise CannotSetUp(
             "no C++ compiler, which torch.compile and the GpSimd operators need: "
             "apt-get install g++ python3-dev (or dnf install gcc-c++ python3-devel)"
+        )
+    if not Path(sysconfig.get_path("include"), "Python.h").exists():
+        raise CannotSetUp(
+            "no Python.h, which torch.compile needs: apt-get install python3-dev "
+            "(or dnf install python3-devel)"
         )
 
 

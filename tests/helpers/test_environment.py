@@ -25,6 +25,12 @@ def test_a_missing_compiler_is_one_sentence(monkeypatch):
         env.check_compiler()
 
 
+def test_missing_python_headers_are_one_sentence(monkeypatch, tmp_path):
+    monkeypatch.setattr(env.sysconfig, "get_path", lambda name: str(tmp_path))
+    with pytest.raises(env.CannotSetUp, match="no Python.h"):
+        env.check_compiler()
+
+
 def test_too_little_disk_is_one_sentence(tmp_path):
     with pytest.raises(env.CannotSetUp, match="about 1000000 GB are needed"):
         env.check_disk(tmp_path / "not" / "there", 1e6)
