@@ -27,7 +27,7 @@ def test_a_missing_compiler_is_one_sentence(monkeypatch):
 
 def test_missing_python_headers_are_one_sentence(monkeypatch, tmp_path):
     monkeypatch.setattr(env.sysconfig, "get_path", lambda name: str(tmp_path))
-    with pytest.raises(env.CannotSetUp, match="no Python.h"):
+    with pytest.raises(env.CannotSetUp, match=r"no Python\.h"):
         env.check_compiler()
 
 
