@@ -14,7 +14,8 @@ def wait_xla() -> None:
     import torch_xla.core.xla_model as xm
 
     # the first sends what was recorded, the second waits until it has been computed:
-    # on XLA's CPU device `sync(wait=True)` alone returned before that (torch-xla 2.9.0)
+    # on XLA's CPU device `sync(wait=True)` alone returned after 2 ms of a 0.3 s graph
+    # (torch-xla 2.9.0, twenty products of 1024 x 1024)
     torch_xla.sync()
     xm.wait_device_ops()
 

@@ -1,14 +1,19 @@
 """Notebook 03 where PyTorch/XLA is missing, its operator, and its recorded run."""
 
+from types import SimpleNamespace
+
 import nbformat
 import numpy as np
 import pytest
 import torch
 from nbclient import NotebookClient
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from helpers import cells, lazy, plots
+from helpers.neuron import nki
 
 NAME = "03_timing_a_lazy_device"
+OPERATIONS = 44  # of the article's baseline in PyTorch, counted in its listing
 # what a machine without the package looks like to the notebook
 HIDE = """
 import importlib.util
@@ -49,6 +54,7 @@ def test_the_recorded_run_is_whole_and_shows_the_lesson():
     assert plots.slope(rows, medians["wait"]) > 0.4
     assert run["facts"]["computed, dropped"] == 0
     assert run["facts"]["computed, kept"] == 10
+    assert run["facts"]["operations"] == OPERATIONS
 
 
 @pytest.mark.parametrize("shape", [(1, 1), (3, 5), (64, 256)])
@@ -63,6 +69,54 @@ def test_its_operator_agrees_with_float64(shape):
     a, b = np.concatenate([corner, corner + side], axis=-1).astype(np.float32)
     ours = giou(torch.tensor(a), torch.tensor(b)).numpy()
     assert np.abs(ours - reference(a, b)).max() < 1e-5
+
+
+class Count(TorchDispatchMode):
+    """Counts the operations that PyTorch dispatches."""
+
+    operations = 0
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        self.operations += 1
+        return func(*args, **(kwargs or {}))
+
+
+def test_its_operator_has_as_many_operations_as_the_articles_baseline():
+    giou = cells.load(NAME, "giou_torch").giou_torch
+    with Count() as count:
+        giou(torch.ones(2, 3, 4), torch.ones(2, 3, 4))
+    # one call of ones() each makes the inputs
+    assert count.operations - 2 == OPERATIONS
+
+
+def test_nki_benchmark_is_given_the_kernel_and_read_in_seconds():
+    """AWS's tool replaced by one that simulates, because it needs a device."""
+    seen = []
+
+    class Benchmark:
+        def __init__(self, kernel):
+            self.kernel = kernel
+
+        def __call__(self, a, b):
+            seen.append(nki.simulate_kernel(self.kernel, a, b).shape)
+            latency = SimpleNamespace(get_latency_percentile=lambda p: 100.0 + p)
+            self.benchmark_result = SimpleNamespace(nc_latency=latency)
+
+    def some_boxes(rows):
+        return np.ones((2, rows, 8, 4), dtype=np.float32)
+
+    book = cells.load(
+        NAME,
+        "nki_benchmark",
+        np=np,
+        cells=cells,
+        NOTEBOOK="02_nki_giou_kernel",
+        some_boxes=some_boxes,
+    )
+    fake = SimpleNamespace(benchmark=Benchmark, jit=nki.jit)
+    book.nki_benchmark.__globals__["nki"] = fake
+    assert book.nki_benchmark(130)[50] == pytest.approx(150e-6)
+    assert seen == [(130, 8)]
 
 
 def test_a_slope_is_the_exponent():
