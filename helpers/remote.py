@@ -67,7 +67,7 @@ class Remote:
         self._connection = ours
         self._groups = {self._process.pid}
         self._send(job)
-        self._send(None, ("prepare", {}))
+        self._send(("prepare", {}))
 
     def prepared(self, *, timeout: float) -> None:
         """Wait for the imports that start with the process; several may overlap."""
@@ -85,7 +85,7 @@ class Remote:
     def ask(self, verb: str, *, timeout: float, **arguments):
         """The worker's answer to one request; raises StepFailed with the reason."""
         self._signal(signal.SIGCONT)
-        self._send(None, (verb, arguments))
+        self._send((verb, arguments))
         return self._answer(verb, timeout)
 
     def _answer(self, verb: str, timeout: float):
@@ -117,12 +117,9 @@ class Remote:
         self._log.seek(max(0, self._log.tell() - 4000))
         return self._log.read().decode(errors="replace").strip()
 
-    def _send(self, data: bytes | None, message=None) -> None:
+    def _send(self, message) -> None:
         try:
-            if data is not None:
-                self._connection.send_bytes(data)
-            else:
-                self._connection.send(message)
+            self._connection.send(message)
         except ConnectionError as gone:
             raise StepFailed(self._why_it_died()) from gone
 

@@ -99,7 +99,7 @@ def as_array(output) -> np.ndarray:
 
 def serve(connection: Connection) -> None:
     """Answer requests (verb, arguments) until "quit" or the other end is gone."""
-    worker = Worker(*cloudpickle.loads(connection.recv_bytes()))
+    worker = Worker(*cloudpickle.loads(connection.recv()))
     while True:
         verb, arguments = connection.recv()
         if verb == "quit":
