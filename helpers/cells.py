@@ -1,4 +1,4 @@
-"""Load a tagged cell: ``cells.load("02_nki_giou_kernel", "giou_kernel").giou_kernel``.
+"""Load tagged cells: ``cells.load("02_nki_giou_kernel", "giou_kernel").giou_kernel``.
 
 A kernel or a step is written once, in the cell where it is taught; tests and later
 notebooks load that cell instead of keeping a copy.
@@ -13,22 +13,22 @@ from types import SimpleNamespace
 NOTEBOOKS = Path(__file__).resolve().parent.parent / "notebooks"
 
 
-def load(notebook: str | Path, tag: str, /, **names) -> SimpleNamespace:
-    """Execute the cell tagged ``source:<tag>`` in a fresh namespace.
+def load(notebook: str | Path, /, *tags: str, **names) -> SimpleNamespace:
+    """Execute the cells tagged ``source:<tag>``, in this order, in a fresh namespace.
 
     Parameters
     ----------
     notebook
         Name of a notebook of the series (``"02_nki_giou_kernel"``) or a path.
-    tag
-        The name after ``source:``.
+    *tags
+        The names after ``source:``.
     **names
-        What the cell uses and other cells of its notebook define (``np=np``).
+        What the cells use and other cells of their notebook define (``np=np``).
 
     Returns
     -------
     SimpleNamespace
-        What the cell defines. The code has a real file, so tracebacks show its lines
+        What the cells define. The code has a real file, so tracebacks show its lines
         and ``inspect.getsource`` works on its functions, also in child processes.
 
     Raises
@@ -36,11 +36,13 @@ def load(notebook: str | Path, tag: str, /, **names) -> SimpleNamespace:
     LookupError
         If the notebook or the tag does not exist, or two cells carry the tag.
     """
-    text = source(notebook, tag)
-    path = _as_file(_path(notebook).stem, tag, text)
-    namespace = {"__name__": f"{_path(notebook).stem}.{tag}", "__file__": str(path)}
-    namespace.update(names)
-    exec(compile(text, str(path), "exec"), namespace)
+    stem = _path(notebook).stem
+    namespace: dict = dict(names)
+    for tag in tags:
+        text = source(notebook, tag)
+        path = _as_file(stem, tag, text)
+        namespace |= {"__name__": f"{stem}.{tag}", "__file__": str(path)}
+        exec(compile(text, str(path), "exec"), namespace)
     return SimpleNamespace(
         **{name: value for name, value in namespace.items() if name[:2] != "__"}
     )

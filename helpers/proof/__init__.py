@@ -1,0 +1,22 @@
+"""Evidence, read from the running process, that a step's optimisation is in effect.
+
+A proof is a name and a function from `Witness` to `Finding`. It returns what it saw;
+an optimisation that is not in effect is a result, never an exception.
+First used in notebook 09_graviton_batching.
+"""
+
+from helpers.proof.compilation import compiled
+from helpers.proof.primitives import onednn
+from helpers.proof.process import huge_pages, pinned, tcmalloc_loaded
+from helpers.proof.witness import Finding, Proof, Witness
+
+__all__ = [
+    "Finding",
+    "Proof",
+    "Witness",
+    "compiled",
+    "huge_pages",
+    "onednn",
+    "pinned",
+    "tcmalloc_loaded",
+]
