@@ -7,6 +7,9 @@ from helpers.plots.chip import sbuf as sbuf
 from helpers.plots.coverage import coverage as coverage
 from helpers.plots.curve import curve as curve
 from helpers.plots.ladder import ladder as ladder
+from helpers.plots.pareto import Trade as Trade
+from helpers.plots.pareto import frontier as frontier
+from helpers.plots.pareto import pareto as pareto
 from helpers.plots.prediction import agreement as agreement
 from helpers.plots.prediction import search as search
 from helpers.plots.prediction import versions as versions
