@@ -43,6 +43,8 @@ GRAVITONS = {
     "Neoverse-V2": "graviton4",
     "Neoverse-V3": "graviton5",
 }
+# `helpers.arm` writes this file into the root that it emulates: which chip, and by what
+EMULATED = Path("/etc/emulated")
 NEURON_CHIPS = {"inf2": "inferentia2", "trn1": "trainium1", "trn2": "trainium2"}
 
 
@@ -51,7 +53,8 @@ class Machine:
     """One host.
 
     `cores` counts the CPUs this process may use, `memory_gib` what the machine (or
-    its container) has; `versions` maps package to version.
+    its container) has; `versions` maps package to version. `emulated` says by what an
+    emulated machine is imitated: no time taken on it means anything.
     """
 
     chip: str
@@ -66,6 +69,7 @@ class Machine:
     system: str
     python: str
     versions: dict[str, str]
+    emulated: str = ""
 
     def has(self, feature: str) -> bool:
         return feature in self.features
@@ -73,7 +77,8 @@ class Machine:
     def label(self) -> str:
         """The words a plot carries: chip, cores, and the instance if known."""
         where = f", {self.instance_type}" if self.instance_type else ""
-        return f"{self.name} ({self.chip}{where}), {self.cores} cores"
+        stamp = ", EMULATED: not timed" if self.emulated else ""
+        return f"{self.name} ({self.chip}{where}), {self.cores} cores{stamp}"
 
     __repr__ = label
 
@@ -127,7 +132,14 @@ def _describe(lscpu: str, meminfo: str, instance: str, neuron_devices: int) -> M
         system=platform.platform(terse=True),
         python=platform.python_version(),
         versions=_versions(),
+        emulated=emulated(),
     )
+
+
+@functools.cache
+def emulated() -> str:
+    """What imitates this machine, e.g. "graviton4 by qemu-aarch64"; "" if it is real."""
+    return _read(str(EMULATED)).strip()
 
 
 def _chip(architecture: str, model: str, instance: str, neuron_devices: int) -> str:

@@ -6,8 +6,11 @@ Shared by `helpers.measure` (in a notebook) and `helpers.worker` (in a race).
 import time
 from collections.abc import Callable
 
+from helpers import machine
+
 WARM_UP_CALLS = (3, 50)  # at least, at most
 SAMPLES = (10, 10_000)
+EMULATED_SECONDS = 1.0  # what any call counts as where no time means anything
 STEADY = 0.05  # three warm-up calls this close to each other end the warm-up
 
 Function = Callable[[], object]
@@ -15,14 +18,17 @@ Sync = Callable[[], None]
 
 
 def sample(fn: Function, sync: Sync | None = None) -> float:
-    """The seconds of one call; `sync` waits for the device inside the timed region."""
+    """The seconds of one call; `sync` waits for the device inside the timed region.
+
+    On an emulated machine nothing is timed: every call counts as `EMULATED_SECONDS`.
+    """
     start = time.perf_counter_ns()
     kept = fn()  # a lazy device never computes a result that nobody holds
     if sync is not None:
         sync()
     stop = time.perf_counter_ns()
     del kept
-    return (stop - start) * 1e-9
+    return EMULATED_SECONDS if machine.emulated() else (stop - start) * 1e-9
 
 
 def take(fn: Function, *, count: int, sync: Sync | None = None) -> list[float]:

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from helpers import machine
+from helpers.sampling import EMULATED_SECONDS, take
 
 
 def lscpu(**fields) -> str:
@@ -84,3 +85,33 @@ def test_this_machine_is_described():
 def test_the_card_escapes_what_the_machine_says():
     found = described(lscpu(Architecture="x86_64", Model_name="<script>"))
     assert "<script>" not in found._repr_html_()
+
+
+@pytest.fixture
+def emulated(tmp_path, monkeypatch):
+    marker = tmp_path / "emulated"
+    marker.write_text("graviton4 by qemu-aarch64\n")
+    monkeypatch.setattr(machine, "EMULATED", marker)
+    machine.emulated.cache_clear()
+    yield
+    machine.emulated.cache_clear()
+
+
+def test_an_emulated_machine_says_so_wherever_it_is_named(emulated):
+    assert machine.emulated() == "graviton4 by qemu-aarch64"
+    assert (
+        described(lscpu(Model_name="Neoverse-V2"))
+        .label()
+        .endswith("EMULATED: not timed")
+    )
+
+
+def test_a_real_machine_does_not():
+    assert machine.emulated() == ""
+    assert "EMULATED" not in described(lscpu(Model_name="Neoverse-V2")).label()
+
+
+def test_nothing_is_timed_on_an_emulated_machine(emulated):
+    calls = []
+    assert take(lambda: calls.append(1), count=3) == [EMULATED_SECONDS] * 3
+    assert len(calls) == 3
