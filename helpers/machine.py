@@ -138,7 +138,7 @@ def _describe(lscpu: str, meminfo: str, instance: str, neuron_devices: int) -> M
 
 @functools.cache
 def emulated() -> str:
-    """What imitates this machine, e.g. "graviton4 by qemu-aarch64"; "" if it is real."""
+    """By what this machine is imitated ("graviton4 by qemu-aarch64"); "" if real."""
     return _read(str(EMULATED)).strip()
 
 
