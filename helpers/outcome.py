@@ -11,18 +11,23 @@ import pandas as pd
 from helpers.drift import Drift, drift
 from helpers.machine import Machine
 from helpers.measure import median_interval
+from helpers.memory import Memory, together
 from helpers.models import MODELS
 from helpers.proof import Finding
 from helpers.ratio import Ratio, paired_ratio
+from helpers.window import Window
 
 
 @dataclass
 class Outcome:
     """One step in one heat.
 
-    `images` is how many one call handles; `rounds` holds seconds by round; `setup` the
-    seconds of building and of the first call; `failure` the reason why the step has no
-    result, else "".
+    `images` is how many one call handles; `rounds` holds seconds a call, by round;
+    `setup` the seconds of building and of the first call; `failure` the reason why the
+    step has no result, else "".
+
+    Of a step with several processes a round has one sample, the seconds of its window
+    over the calls that all of them did in it, and `windows` has every single call.
     """
 
     name: str
@@ -30,28 +35,55 @@ class Outcome:
     rounds: list[list[float]] = field(default_factory=list)
     warm_ups: list[float] = field(default_factory=list)
     setup: dict[str, float] = field(default_factory=dict)
-    peak_mib: float = 0.0
+    memory: tuple[Memory, ...] = ()
     findings: tuple[Finding, ...] = ()
     drift: Drift | None = None
     failure: str = ""
+    processes: int = 1
+    windows: list[Window] = field(default_factory=list)
 
-    def compare(self, output: np.ndarray, reference: np.ndarray | None) -> None:
+    def compare(self, outputs: list[np.ndarray], reference: np.ndarray | None) -> None:
+        """The drift of the output of each process; the worst is the step's."""
         if reference is not None:
-            self.drift = drift(output, reference[: self.images])
+            found = [drift(output, reference[: self.images]) for output in outputs]
+            self.drift = min(found, key=lambda d: (d.sqnr_db, d.top1))
 
     @property
     def samples(self) -> list[float]:
         return list(chain.from_iterable(self.rounds))
 
     @property
+    def call_seconds(self) -> list[float]:
+        """Seconds of every call, as the process that made it saw it."""
+        if not self.windows:
+            return self.samples
+        return list(chain.from_iterable(window.latencies for window in self.windows))
+
+    @property
     def latency(self) -> float:
-        """Seconds a batch: the median of all samples."""
-        return float(np.median(self.samples))
+        """Seconds a batch takes in its process: the median of all calls."""
+        return float(np.median(self.call_seconds))
 
     @property
     def throughput(self) -> float:
-        """Images a second, from the median; NaN for a step that failed."""
-        return float("nan") if self.failure else self.images / self.latency
+        """Images a second of all processes, from the median; NaN if the step failed."""
+        if self.failure:
+            return float("nan")
+        return self.images / float(np.median(self.samples))
+
+    @property
+    def peak_mib(self) -> float:
+        """The peaks (VmHWM) of all processes added up, in MiB.
+
+        What they share (the libraries' pages) counts once for each, and peaks at
+        different moments count as if they coincided: several processes hold less.
+        """
+        return sum(m.peak for m in self.memory)
+
+    @property
+    def held_mib(self) -> float:
+        """MiB held by all processes after the rounds, what they share counted once."""
+        return together(self.memory)
 
     @property
     def rounds_per_image(self) -> list[list[float]]:
@@ -61,7 +93,13 @@ class Outcome:
     @cached_property
     def interval(self) -> tuple[float, float]:
         """95 % interval of the latency in seconds."""
-        return median_interval(self.samples)
+        return median_interval(self.call_seconds)
+
+    @cached_property
+    def throughput_interval(self) -> tuple[float, float]:
+        """95 % interval of the throughput in images a second."""
+        low, high = median_interval(self.samples)
+        return self.images / high, self.images / low
 
     @property
     def proven(self) -> bool | None:
@@ -124,10 +162,13 @@ class Race:
 
     def table(self) -> pd.DataFrame:
         """One row a step, every number measured on `machine`."""
-        return pd.DataFrame([self._row(o) for o in self.outcomes]).set_index("step")
+        frame = pd.DataFrame([self._row(o) for o in self.outcomes]).set_index("step")
+        if all(o.processes == 1 for o in self.outcomes):
+            return frame.drop(columns="processes")
+        return frame
 
     def _row(self, outcome: Outcome) -> dict:
-        row: dict = {"step": outcome.name}
+        row: dict = {"step": outcome.name, "processes": outcome.processes}
         if not outcome.failure:
             low, high = outcome.interval
             row |= {

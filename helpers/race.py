@@ -14,6 +14,7 @@ from helpers import machine, models
 from helpers.outcome import Heat, Outcome, Race
 from helpers.remote import Remote, StepFailed
 from helpers.step import Step
+from helpers.team import Team
 
 ROUNDS = (6, 25)  # at least, at most; below 6 no 95 % interval of a ratio exists
 ROUND_SECONDS = 0.05  # a round of a fast step is at least this long
@@ -45,7 +46,7 @@ def race(
         See `helpers.models.make`.
     max_live : int
         Processes alive at once; more steps are raced in groups that share the
-        baseline and the anchor.
+        baseline and the anchor. (A step that alone has more is raced all the same.)
     seed : int
         Of the order of the steps within each round.
 
@@ -57,8 +58,8 @@ def race(
     _check(steps, model, batch_size, max_live)
     entry = _Entry(model, batch_size, weights, budget, random.Random(seed))
     baseline, *others = steps
-    room = max_live - 2  # beside the baseline and the anchor
-    groups = [others[i : i + room] for i in range(0, len(others), room)] or [[]]
+    room = max_live - 1 - baseline.processes  # the anchor is one
+    groups = _groups(others, room) or [[]]
     heats = [entry.heat([baseline, *group], number=n) for n, group in enumerate(groups)]
     return Race(
         model=model,
@@ -66,6 +67,19 @@ def race(
         machine=machine.describe(),
         heats=tuple(heats),
     )
+
+
+def _groups(steps: Sequence[Step], room: int) -> list[list[Step]]:
+    """Steps in their order, as many together as have at most `room` processes."""
+    groups: list[list[Step]] = []
+    free = 0
+    for step in steps:
+        if not groups or step.processes > free:
+            groups.append([])
+            free = room
+        groups[-1].append(step)
+        free -= step.processes
+    return groups
 
 
 def gemm(model, batch):
@@ -92,11 +106,8 @@ class _Entry:
 
     def heat(self, steps: list[Step], *, number: int) -> Heat:
         """Build all steps, alternate their rounds, take their evidence, end them."""
-        field_ = {
-            step.name: Outcome(step.name, images=step.batch_size or self.batch_size)
-            for step in [ANCHOR, *steps]
-        }
-        live: dict[str, Remote] = {}
+        field_ = {step.name: self._outcome(step) for step in [ANCHOR, *steps]}
+        live: dict[str, Remote | Team] = {}
         try:
             for step in [ANCHOR, *steps]:
                 self._start(step, field_[step.name], live)
@@ -114,62 +125,65 @@ class _Entry:
         anchor = field_.pop(ANCHOR.name)
         return Heat(number=number, anchor=anchor, outcomes=tuple(field_.values()))
 
-    def _start(self, step: Step, outcome: Outcome, live: dict[str, Remote]) -> None:
+    def _outcome(self, step: Step) -> Outcome:
+        images = step.batch_size or self.batch_size
+        return Outcome(step.name, images=images, processes=step.processes)
+
+    def _start(self, step: Step, outcome: Outcome, live: dict) -> None:
         absent = set(step.cores or ()) - os.sched_getaffinity(0)
         if absent:
             outcome.failure = f"not started: no core {min(absent)} for this process"
             return
+        kind = Team if step.processes > 1 else Remote
         try:
-            live[step.name] = Remote(step, self.model, self.batch_size, self.weights)
+            live[step.name] = kind(step, self.model, self.batch_size, self.weights)
         except Exception as problem:
             # no such allocator or interpreter, a build function that cannot travel ...
             outcome.failure = f"not started: {type(problem).__name__}: {problem}"
 
-    def _build(self, remote: Remote, outcome: Outcome) -> None:
+    def _build(self, remote: Remote | Team, outcome: Outcome) -> None:
         _say(f"  building {outcome.name}")
         outcome.setup = remote.build(timeout=BUILD_TIMEOUT)
-        warm_ups = remote.ask("warm_up", timeout=600, limit=self.budget / 2)
+        warm_ups = remote.warm_up(timeout=600, limit=self.budget / 2)
         outcome.warm_ups.extend(warm_ups)
 
-    def _rounds(self, field_: dict[str, Outcome], live: dict[str, Remote]) -> None:
-        counts = {name: _samples_a_round(field_[name].warm_ups) for name in live}
+    def _rounds(self, field_: dict[str, Outcome], live: dict) -> None:
+        counts = {name: _calls_a_round(field_[name]) for name in live}
         rounds = self._how_many({n: field_[n].warm_ups[-1] for n in live}, counts)
         _say(f"  {rounds} rounds of {len(live)} steps")
         for _ in range(rounds):
             for name in self.order.sample(sorted(live), len(live)):
                 with _recorded(field_[name], live):
                     limit = 60 + 50 * counts[name] * field_[name].warm_ups[0]
-                    got = live[name].ask("round", timeout=limit, count=counts[name])
+                    got = live[name].round(counts[name], timeout=limit)
                     field_[name].warm_ups.extend(got["warm_ups"])
                     field_[name].rounds.append(got["samples"])
+                    field_[name].windows.extend(got.get("windows", []))
 
     def _how_many(self, seconds: dict[str, float], counts: dict[str, int]) -> int:
         slowest = max((seconds[n] * (counts[n] + 1) for n in seconds), default=1.0)
         fewest, most = ROUNDS
         return min(max(int(self.budget / slowest), fewest), most)
 
-    def _evidence(self, field_: dict[str, Outcome], live: dict[str, Remote]) -> None:
+    def _evidence(self, field_: dict[str, Outcome], live: dict) -> None:
         reference = None
         if ANCHOR.name in live:
             most = max(outcome.images for outcome in field_.values())
             with _recorded(field_[ANCHOR.name], live):
-                reference = live[ANCHOR.name].ask(
-                    "reference", timeout=600, batch_size=most
-                )
+                reference = live[ANCHOR.name].reference(most)
         for name, remote in list(live.items()):
             if name == ANCHOR.name:
                 continue
             with _recorded(field_[name], live):
-                field_[name].peak_mib = remote.ask("peak_mib", timeout=60)
-                field_[name].findings = tuple(remote.ask("prove", timeout=600))
-                output = remote.ask("output", timeout=600)
-                field_[name].compare(output, reference)
+                field_[name].memory = tuple(remote.memory())
+                field_[name].findings = tuple(remote.prove())
+                field_[name].compare(remote.outputs(), reference)
 
 
 class _recorded:
     """A failure inside becomes the outcome's failure, and the step leaves the race."""
 
-    def __init__(self, outcome: Outcome, live: dict[str, Remote]):
+    def __init__(self, outcome: Outcome, live: dict[str, Remote | Team]):
         self.outcome, self.live = outcome, live
 
     def __enter__(self):
@@ -184,8 +198,10 @@ class _recorded:
         return True
 
 
-def _samples_a_round(warm_ups: list[float]) -> int:
-    return max(1, min(100, int(ROUND_SECONDS / warm_ups[-1])))
+def _calls_a_round(outcome: Outcome) -> int:
+    # a window has at least two calls of each process, so that few of its calls are cut
+    fewest = 2 if outcome.processes > 1 else 1
+    return max(fewest, min(100, int(ROUND_SECONDS / outcome.warm_ups[-1])))
 
 
 def _check(steps, model: str, batch_size: int, max_live: int) -> None:
@@ -208,7 +224,8 @@ def _check_step(step: Step) -> None:
     name = step.name
     if not name.strip() or "\n" in name or re.search(r"\(heat \d+\)$", name):
         raise ValueError(f"{name!r} is no name for a step: it becomes a table's row")
-    for field_, value in (("threads", step.threads), ("batch_size", step.batch_size)):
+    for field_ in ("threads", "batch_size", "processes"):
+        value = getattr(step, field_)
         if value is not None and value < 1:
             raise ValueError(
                 f"step {name!r}: {field_} is {value}; it must be 1 or more"

@@ -1,18 +1,16 @@
 """Start a worker process for a step, ask it, stop and continue it, end it."""
 
-import contextlib
 import os
-import signal
-import subprocess
 import sys
-import tempfile
 from multiprocessing import Pipe
 from pathlib import Path
 
 import cloudpickle
-import psutil
 
-from helpers import preload
+from helpers import cores, preload
+from helpers.family import Family, how_it_ended
+from helpers.memory import Memory
+from helpers.proof import Finding
 
 # Set per step and never inherited from the notebook: each changes what is measured.
 OWNED = (
@@ -46,28 +44,15 @@ class Remote:
 
     def __init__(self, step, model: str, batch_size: int, weights: str):
         self.step = step
-        _travel_by_value(step.build)
-        job = cloudpickle.dumps((step, model, batch_size, weights))
-        self._log = tempfile.TemporaryFile()  # noqa: SIM115 (closed in `end`)
-        ours, theirs = Pipe()
-        cores = ",".join(map(str, step.cores or ()))
-        self._process = subprocess.Popen(
-            [
-                *(step.python or sys.executable, "-m", "helpers.worker"),
-                *(str(theirs.fileno()), cores),
-            ],
-            pass_fds=[theirs.fileno()],
+        job = pack(step, model, batch_size, weights)
+        self._connection, theirs = Pipe()
+        self._family = Family(
+            command(step, step.cores and [step.cores], "--pipe", theirs.fileno()),
             env=environment(step),
-            stdin=subprocess.DEVNULL,
-            stdout=self._log,
-            stderr=self._log,
-            start_new_session=True,
+            pass_fds=[theirs.fileno()],
         )
         theirs.close()
-        self._connection = ours
-        self._groups = {self._process.pid}
         self._send(job)
-        self._send(("prepare", {}))
 
     def prepared(self, *, timeout: float) -> None:
         """Wait for the imports that start with the process; several may overlap."""
@@ -76,15 +61,32 @@ class Remote:
     def build(self, *, timeout: float) -> dict[str, float]:
         """Build the step in the worker; seconds of building and of the first call."""
         seconds = self.ask("build", timeout=timeout)
-        # what the step started may be in sessions of its own (torchrun's workers are)
-        for process in self._tree():
-            with contextlib.suppress(ProcessLookupError):
-                self._groups.add(os.getpgid(process.pid))
+        self._family.adopt()
         return seconds
+
+    def warm_up(self, *, timeout: float, limit: float) -> list[float]:
+        return self.ask("warm_up", timeout=timeout, limit=limit)
+
+    def round(self, count: int, *, timeout: float) -> dict:
+        """Seconds of the call after the rest, and of `count` samples."""
+        return self.ask("round", timeout=timeout, count=count)
+
+    def memory(self) -> list[Memory]:
+        return [self.ask("memory", timeout=60)]
+
+    def prove(self) -> list[Finding]:
+        return self.ask("prove", timeout=600)
+
+    def outputs(self) -> list:
+        """The output of one more call, an array of shape (images, classes)."""
+        return [self.ask("output", timeout=600)]
+
+    def reference(self, batch_size: int):
+        return self.ask("reference", timeout=600, batch_size=batch_size)
 
     def ask(self, verb: str, *, timeout: float, **arguments):
         """The worker's answer to one request; raises StepFailed with the reason."""
-        self._signal(signal.SIGCONT)
+        self._family.resume()
         self._send((verb, arguments))
         return self._answer(verb, timeout)
 
@@ -92,30 +94,16 @@ class Remote:
         try:
             if not self._connection.poll(timeout):
                 raise StepFailed(f"no answer to {verb} in {timeout:.0f} s; ended")
-            status, value = cloudpickle.loads(self._connection.recv_bytes())
+            return opened(self._connection.recv_bytes())
         except (EOFError, ConnectionError) as gone:
             raise StepFailed(self._why_it_died()) from gone
         finally:
-            self._signal(signal.SIGSTOP)
-        if status == "error":
-            raise StepFailed(_explain(value))
-        return value
+            self._family.stop()
 
     def end(self) -> None:
         """Kill the worker and everything it started."""
-        for process in reversed(self._tree()):
-            with contextlib.suppress(psutil.NoSuchProcess):
-                process.kill()
-        self._signal(signal.SIGKILL)  # what has lost its parent is still in its group
-        self._process.wait()
+        self._family.end()
         self._connection.close()
-        self._log.close()
-
-    def log(self) -> str:
-        """The last lines the worker printed."""
-        self._log.seek(0, os.SEEK_END)
-        self._log.seek(max(0, self._log.tell() - 4000))
-        return self._log.read().decode(errors="replace").strip()
 
     def _send(self, message) -> None:
         try:
@@ -123,38 +111,38 @@ class Remote:
         except ConnectionError as gone:
             raise StepFailed(self._why_it_died()) from gone
 
-    def _signal(self, number: int) -> None:
-        for group in self._groups:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(group, number)
-
-    def _tree(self) -> list[psutil.Process]:
-        try:
-            parent = psutil.Process(self._process.pid)
-            return [parent, *parent.children(recursive=True)]
-        except psutil.NoSuchProcess:
-            return []
-
     def _why_it_died(self) -> str:
-        try:
-            code = self._process.wait(timeout=30)
-        except subprocess.TimeoutExpired:
-            return "stopped answering"
-        said = [line for line in self.log().splitlines() if line.strip()][-1:]
-        words = f"; it last printed: {said[0]}" if said else ""
-        if code == -signal.SIGKILL:
-            return "killed (SIGKILL): out of memory, or ended by someone"
         who = f"{self.step.python} " if self.step.python else ""
-        if code < 0:
-            return f"{who}died of {signal.Signals(-code).name}{words}"
-        return f"{who}ended with status {code}{words}"
+        code = self._family.exit_code(timeout=30)
+        return how_it_ended(code, self._family.log(), who)
+
+
+def pack(step, model: str, batch_size: int, weights: str) -> bytes:
+    """The job of a worker; raises what pickle raises if a step cannot travel."""
+    _travel_by_value(step.build)
+    return cloudpickle.dumps((step, model, batch_size, weights))
+
+
+def command(step, shares, how: str, where) -> list[str]:
+    """The command line of a worker; see `helpers.worker`."""
+    python = step.python or sys.executable
+    pinning = cores.written(shares or [])
+    return [python, "-m", "helpers.worker", pinning, how, str(where)]
+
+
+def opened(answer: bytes):
+    """What a worker answered; raises StepFailed if that was an error."""
+    status, value = cloudpickle.loads(answer)
+    if status == "error":
+        raise StepFailed(_explain(value))
+    return value
 
 
 def environment(step) -> dict[str, str]:
     """The whole environment of a step's process."""
     env = {k: v for k, v in os.environ.items() if k not in OWNED}
-    threads = step.threads or len(step.cores or os.sched_getaffinity(0))
-    env["OMP_NUM_THREADS"] = str(threads)
+    held = len(step.cores or os.sched_getaffinity(0))
+    env["OMP_NUM_THREADS"] = str(step.threads or max(1, held // step.processes))
     # another interpreter has no editable install of this repository; the same one also
     # gets the folders that a build function's module may import from
     paths = [str(Path(__file__).parent.parent), *([] if step.python else sys.path)]

@@ -17,11 +17,13 @@ import pyperf
 
 from helpers.drift import Drift
 from helpers.machine import Machine
+from helpers.memory import Memory
 from helpers.outcome import Heat, Outcome, Race
 from helpers.proof import Finding
 from helpers.status import RunError
+from helpers.window import Window
 
-SCHEMA = 1
+SCHEMA = 2
 SUFFIX = ".race.json"  # other JSON in a run folder is not a race
 ROOT = Path(__file__).parent.parent
 
@@ -89,7 +91,9 @@ def _note(race: Race, heat: Heat, place: int, outcome: Outcome) -> dict:
         "batch_size": race.batch_size,
         "machine": race.machine.as_dict(),
         "setup": outcome.setup,
-        "peak_mib": outcome.peak_mib,
+        "processes": outcome.processes,
+        "windows": [asdict(window) for window in outcome.windows],
+        "memory": [asdict(memory) for memory in outcome.memory],
         "findings": [asdict(finding) for finding in outcome.findings],
         "drift": _finite(outcome.drift),
         "failure": outcome.failure,
@@ -141,11 +145,17 @@ def _outcome(note: dict, rounds: list[list[float]]) -> Outcome:
         rounds=rounds,
         warm_ups=note["warm_ups"],
         setup=note["setup"],
-        peak_mib=note["peak_mib"],
+        processes=note["processes"],
+        windows=[_window(**window) for window in note["windows"]],
+        memory=tuple(Memory(**memory) for memory in note["memory"]),
         findings=tuple(Finding(**finding) for finding in note["findings"]),
         drift=_drift(note["drift"]),
         failure=note["failure"],
     )
+
+
+def _window(seconds: float, calls: list) -> Window:
+    return Window(seconds, tuple(tuple(map(tuple, made)) for made in calls))
 
 
 def _finite(drift: Drift | None) -> dict | None:

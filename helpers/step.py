@@ -25,9 +25,13 @@ class Step:
     proofs : sequence of Proof
         Evidence to take after the rounds; a step whose proof fails is *unproven*.
     threads : int, optional
-        OpenMP threads; by default one a core.
+        OpenMP threads of each process; by default one for each of its cores.
+    processes : int
+        With more than one, torchrun starts them, each is pinned to its own share of
+        the cores, and throughput is what all of them finish in a common window.
     cores : tuple of int, optional
-        The cores the process is pinned to before it starts.
+        The cores the step is pinned to before anything is imported. Several processes
+        divide them; by default they divide all.
     batch_size : int, optional
         Images a call, where it differs from the race's: the first of its images.
     python : str, optional
@@ -40,6 +44,7 @@ class Step:
     preload: str | None = None
     proofs: Sequence[Proof] = ()
     threads: int | None = None
+    processes: int = 1
     cores: tuple[int, ...] | None = None
     batch_size: int | None = None
     python: str | None = None

@@ -1,13 +1,13 @@
 """The process at the other end of a race: builds one step and answers requests.
 
-Started by `helpers.remote` as ``python -m helpers.worker FD`` with the step's
-environment already set, because oneDNN, OpenMP and allocators read theirs once.
+Started by `helpers.remote` as ``python -m helpers.worker CORES --pipe FD``, or by
+torchrun for `helpers.team` with ``--join FOLDER``, with the step's environment already
+set, because oneDNN, OpenMP and allocators read theirs once. For the same reason nothing
+heavy is imported here before the process is pinned.
 """
 
-import ctypes
 import os
-import re
-import signal
+import socket
 import sys
 import time
 import traceback
@@ -15,16 +15,19 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 import cloudpickle
-import numpy as np
 
+from helpers import cores, tether
+from helpers.memory import Memory, memory_of
 from helpers.sampling import sample, take, warm_up
+from helpers.window import Call, fill
 
 
 class Worker:
     """One step, built once; each public method answers one kind of request."""
 
-    def __init__(self, step, model: str, batch_size: int, weights: str):
+    def __init__(self, pinned_to: cores.Cores, step, model, batch_size, weights):
         self.step, self.model = step, model
+        self.cores = pinned_to
         self.batch_size = step.batch_size or batch_size
         self.weights = weights
 
@@ -65,29 +68,35 @@ class Worker:
         first = sample(self.fn)
         return {"warm_ups": [first], "samples": take(self.fn, count=count)}
 
+    def call(self) -> float:
+        return sample(self.fn)
+
+    def window(self, opens: float, seconds: float) -> list[Call]:
+        """Call until a window that all processes share is over; see `helpers.window`"""
+        return fill(self.fn, opens=opens, seconds=seconds)
+
+    def memory(self) -> Memory:
+        return memory_of("process", os.getpid())
+
     def prove(self) -> list:
         from helpers.proof import Witness
 
-        witness = Witness(self.fn, cores=self.step.cores)
+        witness = Witness(self.fn, cores=self.cores)
         return [proof(witness) for proof in self.step.proofs]
 
-    def output(self) -> np.ndarray:
+    def output(self):
         return as_array(self.fn())
 
-    def peak_mib(self) -> float:
-        """The most memory this process has held, in MiB (VmHWM)."""
-        status = Path("/proc/self/status").read_text()
-        found = re.search(r"^VmHWM:\s+(\d+) kB", status, re.MULTILINE)
-        return int(found[1]) / 1024 if found else 0.0
-
-    def reference(self, batch_size: int) -> np.ndarray:
+    def reference(self, batch_size: int):
         from helpers import models
 
         return models.reference(self.model, batch_size, weights=self.weights)
 
 
-def as_array(output) -> np.ndarray:
+def as_array(output):
     """The first tensor of whatever a runtime returned, as a float32 array."""
+    import numpy as np
+
     if isinstance(output, dict):
         output = next(iter(output.values()))
     while isinstance(output, (list, tuple)):
@@ -97,13 +106,12 @@ def as_array(output) -> np.ndarray:
     return np.asarray(output, dtype=np.float32)
 
 
-def serve(connection: Connection) -> None:
-    """Answer requests (verb, arguments) until "quit" or the other end is gone."""
-    worker = Worker(*cloudpickle.loads(connection.recv()))
+def serve(connection: Connection, job: tuple, pinned_to: cores.Cores) -> None:
+    """Prepare, then answer requests (verb, arguments) until the other end is gone."""
+    worker = Worker(pinned_to, *job)
+    verb: str = "prepare"
+    arguments: dict = {}
     while True:
-        verb, arguments = connection.recv()
-        if verb == "quit":
-            return
         try:
             answer = ("ok", getattr(worker, verb)(**arguments))
         except BaseException as problem:
@@ -111,25 +119,33 @@ def serve(connection: Connection) -> None:
             traceback.print_exc()
             answer = ("error", f"{type(problem).__name__}: {problem}")
         connection.send_bytes(cloudpickle.dumps(answer))
+        verb, arguments = connection.recv()
 
 
-def _die_with_parent() -> None:
-    """A worker must not outlive its race, even when the notebook is killed."""
-    set_parent_death_signal = 1  # PR_SET_PDEATHSIG, linux/prctl.h
-    ctypes.CDLL(None).prctl(set_parent_death_signal, signal.SIGKILL)
+def _pipe(number: int) -> tuple[Connection, tuple]:
+    """The race is at the other end of an inherited pipe, and the job is in it."""
+    # a child that kept the pipe would hide this process's death from the race
+    os.set_inheritable(number, False)
+    connection = Connection(number)
+    return connection, cloudpickle.loads(connection.recv())
 
 
-def _pin(cores: str) -> None:
-    if cores:
-        os.sched_setaffinity(0, {int(core) for core in cores.split(",")})
+def _join(folder: Path, rank: int) -> tuple[Connection, tuple]:
+    """torchrun passes no pipe on: meet the race at its socket, and say who this is."""
+    end = socket.socket(socket.AF_UNIX)
+    end.connect(str(folder / "socket"))
+    connection = Connection(end.detach())
+    connection.send((rank, os.getpid()))
+    return connection, cloudpickle.loads((folder / "job").read_bytes())
 
 
 if __name__ == "__main__":
-    _die_with_parent()
-    _pin(sys.argv[2])
-    # a child that kept the pipe would hide this process's death from the race
-    os.set_inheritable(int(sys.argv[1]), False)
+    tether.to_parent()
+    _, written, how, where = sys.argv
+    rank = int(os.environ["LOCAL_RANK"]) if how == "--join" else 0
+    pinned_to = cores.pin(written, rank)
+    met = _join(Path(where), rank) if how == "--join" else _pipe(int(where))
     try:
-        serve(Connection(int(sys.argv[1])))
+        serve(*met, pinned_to)
     except EOFError:
         sys.exit("the race is gone")

@@ -50,7 +50,7 @@ def _bar(axes, row: int, race: Race, outcome) -> None:
         return
     style = KINDS["measured"]
     rate = outcome.throughput
-    low, high = (outcome.images / seconds for seconds in reversed(outcome.interval))
+    low, high = outcome.throughput_interval
     unproven = outcome.proven is False
     axes.barh(
         row,

@@ -8,6 +8,7 @@ First used in notebook 09_graviton_batching.
 from helpers.proof.compilation import compiled
 from helpers.proof.primitives import onednn
 from helpers.proof.process import huge_pages, pinned, tcmalloc_loaded
+from helpers.proof.threads import pinned_threads
 from helpers.proof.witness import Finding, Proof, Witness
 
 __all__ = [
@@ -18,5 +19,6 @@ __all__ = [
     "huge_pages",
     "onednn",
     "pinned",
+    "pinned_threads",
     "tcmalloc_loaded",
 ]

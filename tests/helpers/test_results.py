@@ -9,8 +9,10 @@ import pytest
 from helpers import results
 from helpers.drift import Drift
 from helpers.machine import describe
+from helpers.memory import Memory
 from helpers.outcome import Heat, Outcome, Race
 from helpers.proof import Finding
+from helpers.window import Window
 
 
 def made_race():
@@ -21,7 +23,12 @@ def made_race():
 
     base = outcome("eager", 0.02, drift=Drift(float("inf"), 1.0))
     proven = outcome(
-        "fast", 0.01, findings=(Finding("compiled", True, "1 graph"),), peak_mib=7.0
+        "fast",
+        0.01,
+        findings=(Finding("compiled", True, "1 graph"),),
+        memory=(Memory("process", 7.0, 5.0, 1.0),),
+        processes=2,
+        windows=[Window(0.5, (((0.0, 0.3), (0.3, 0.6)), ((0.1, 0.5),)))],
     )
     failed = Outcome("broken", failure="ValueError: <no>")
     heats = (Heat(0, outcome("anchor", 0.005), (base, proven, failed)),)
@@ -86,7 +93,7 @@ def test_something_else_is_an_error_that_says_so(tmp_path, text):
 
 
 def test_a_newer_schema_is_refused(saved):
-    suite = saved.read_text().replace('\\"schema\\": 1', '\\"schema\\": 99')
+    suite = saved.read_text().replace('\\"schema\\": 2', '\\"schema\\": 99')
     assert json.loads(suite)
     saved.write_text(suite)
     with pytest.raises(results.BadResult, match="schema 99"):
