@@ -149,7 +149,7 @@ class _Entry:
 
     def _rounds(self, field_: dict[str, Outcome], live: dict) -> None:
         counts = {name: _calls_a_round(field_[name]) for name in live}
-        rounds = self._how_many({n: field_[n].warm_ups[-1] for n in live}, counts)
+        rounds = self._how_many([_seconds(field_[n], counts[n]) for n in live])
         _say(f"  {rounds} rounds of {len(live)} steps")
         for _ in range(rounds):
             for name in self.order.sample(sorted(live), len(live)):
@@ -160,10 +160,9 @@ class _Entry:
                     field_[name].rounds.append(got["samples"])
                     field_[name].windows.extend(got.get("windows", []))
 
-    def _how_many(self, seconds: dict[str, float], counts: dict[str, int]) -> int:
-        slowest = max((seconds[n] * (counts[n] + 1) for n in seconds), default=1.0)
+    def _how_many(self, seconds: list[float]) -> int:
         fewest, most = ROUNDS
-        return min(max(int(self.budget / slowest), fewest), most)
+        return min(max(int(self.budget / max(seconds, default=1.0)), fewest), most)
 
     def _evidence(self, field_: dict[str, Outcome], live: dict) -> None:
         reference = None
@@ -202,6 +201,12 @@ def _calls_a_round(outcome: Outcome) -> int:
     # a window has at least two calls of each process, so that few of its calls are cut
     fewest = 2 if outcome.processes > 1 else 1
     return max(fewest, min(100, int(ROUND_SECONDS / outcome.warm_ups[-1])))
+
+
+def _seconds(outcome: Outcome, count: int) -> float:
+    """About how long a round of `count` calls takes, with those that do not count."""
+    others = 3 if outcome.processes > 1 else 1
+    return outcome.warm_ups[-1] * (count + others)
 
 
 def _check(steps, model: str, batch_size: int, max_live: int) -> None:

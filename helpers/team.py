@@ -25,6 +25,7 @@ from helpers.remote import StepFailed, command, environment, opened, pack
 from helpers.window import Window
 
 LEAD = 0.02  # seconds from announcing a window to opening it: every process is told
+TRIES = 5  # a busy machine may give no process any time in a short window
 # torchrun writes this when one of its processes has ended
 FAILED = re.compile(r"failed \(exitcode: (-?\d+)\) local_rank: (\d+)")
 
@@ -88,7 +89,10 @@ class Team:
             return
         joining.setblocking(True)
         connection = Connection(joining.detach())
-        rank, pid = connection.recv()
+        try:
+            rank, pid = connection.recv()
+        except (EOFError, ConnectionError) as gone:
+            raise StepFailed(self._why_it_died()) from gone
         self._connections[rank], self.pids[rank] = connection, pid
 
     def build(self, *, timeout: float) -> dict[str, float]:
@@ -108,19 +112,23 @@ class Team:
 
         The one sample of the round is the window's seconds a call.
         """
-        end = time.monotonic() + timeout
         self._family.resume()
         try:
             firsts = self._request("call", timeout)
-            opens, seconds = time.monotonic() + LEAD, count * self._pace
-            calls = self._request(
-                *("window", end - time.monotonic()), opens=opens, seconds=seconds
-            )
+            window = self._window(round(count * self._pace, 6), timeout)
         finally:
             self._family.stop()
-        window = Window(round(seconds, 6), tuple(tuple(made) for made in calls))
         samples = [window.seconds_a_call]
         return {"warm_ups": firsts, "samples": samples, "windows": [window]}
+
+    def _window(self, seconds: float, timeout: float) -> Window:
+        for _ in range(TRIES):
+            opens = time.monotonic() + LEAD
+            made = self._request("window", timeout, opens=opens, seconds=seconds)
+            window = Window(seconds, tuple(map(tuple, made)))
+            if window.done:
+                return window
+        raise StepFailed(f"got no time to run in {TRIES} windows of {seconds:.3f} s")
 
     def memory(self) -> list[Memory]:
         """Of every process, and of torchrun, which only waits."""

@@ -58,7 +58,8 @@ class Window:
         start, stop = call
         if stop <= self.seconds:
             return 1.0
-        return max(0.0, (self.seconds - start) / (stop - start))
+        inside = self.seconds - start
+        return inside / (stop - start) if inside > 0 else 0.0
 
 
 def fill(fn: Callable[[], object], *, opens: float, seconds: float) -> list[Call]:
@@ -68,13 +69,19 @@ def fill(fn: Callable[[], object], *, opens: float, seconds: float) -> list[Call
     on for as long as the longest one after the window has closed: another process is
     still in a call that counts in part, and must not find the machine emptier.
     """
-    calls: list[Call] = []
     time.sleep(max(0.0, opens - time.monotonic()))
+    calls: list[Call] = []
     longest = 0.0
-    while (begun := time.monotonic() - opens) < seconds + longest:
-        kept = fn()
-        ended = time.monotonic() - opens
-        del kept
-        calls.append((round(begun, 6), round(ended, 6)))
-        longest = max(longest, ended - begun)
+    while not calls or calls[-1][1] < seconds + longest:
+        start, stop = _call(fn, opens)
+        calls.append((start, stop))
+        longest = max(longest, stop - start)
     return calls
+
+
+def _call(fn: Callable[[], object], opens: float) -> Call:
+    begun = time.monotonic()
+    kept = fn()  # freed after the clock has stopped
+    ended = time.monotonic()
+    del kept
+    return round(begun - opens, 6), round(ended - opens, 6)
