@@ -6,6 +6,7 @@ from helpers.plots.chip import efficiency as efficiency
 from helpers.plots.chip import sbuf as sbuf
 from helpers.plots.coverage import coverage as coverage
 from helpers.plots.curve import curve as curve
+from helpers.plots.heat_map import heat_map as heat_map
 from helpers.plots.ladder import ladder as ladder
 from helpers.plots.pareto import Trade as Trade
 from helpers.plots.pareto import frontier as frontier
