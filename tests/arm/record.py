@@ -1,0 +1,67 @@
+"""Record what oneDNN prints on emulated Gravitons: ``make arm-recordings``.
+
+Each recording is one call of ResNet-18 (64 pixels, batch 2) after a first one, with
+ONEDNN_VERBOSE=2; the proofs' unit tests read them on any machine. The first line says
+where it is from. Timings are cut off: emulated ones mean nothing.
+"""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from helpers import machine
+
+FOLDER = Path(__file__).parent.parent / "data" / "arm"
+CALL = """
+import sys
+import torch
+from helpers import models
+
+model = models.make("resnet18_64px").to(memory_format=torch.channels_last)
+batch = models.images("resnet18_64px", 2).to(memory_format=torch.channels_last)
+how = sys.argv[1]
+if how == "bf16":
+    model, batch = model.to(torch.bfloat16), batch.to(torch.bfloat16)
+autocast = torch.autocast("cpu", torch.bfloat16, enabled=how == "autocast")
+with torch.no_grad(), autocast:
+    model(batch)
+    print("SECOND CALL", flush=True)
+    model(batch)
+"""
+RECORDINGS = {
+    "fp32": ("fp32", {}),
+    "fpmath": ("fp32", {"DNNL_DEFAULT_FPMATH_MODE": "BF16"}),
+    "cache": ("fp32", {"LRU_CACHE_CAPACITY": "1024"}),
+    "autocast": ("autocast", {}),
+    "bf16": ("bf16", {}),
+}
+
+
+def record(name: str) -> str:
+    """The verbose lines of the second call, without their timings."""
+    how, variables = RECORDINGS[name]
+    said = subprocess.run(
+        [sys.executable, "-c", CALL, how],
+        env=os.environ | variables | {"ONEDNN_VERBOSE": "2"},
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    ).stdout
+    lines = [x for x in said.split("SECOND CALL")[1].splitlines() if "verbose,v1" in x]
+    return "".join(re.sub(r",[\d.e-]+$", ",0", line) + "\n" for line in lines)
+
+
+def main() -> None:
+    here = machine.describe()
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    for name in RECORDINGS:
+        path = FOLDER / f"onednn-{here.chip}-{name}.txt"
+        versions = f"torch {here.versions['torch']}, ResNet-18 64 px, batch 2, {name}"
+        path.write_text(f"# {here.emulated or here.label()}: {versions}\n{record(name)}")
+        print(path.name, len(path.read_text().splitlines()), "lines", flush=True)
+
+
+if __name__ == "__main__":
+    main()
