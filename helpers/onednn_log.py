@@ -8,6 +8,7 @@ descriptors>,<attributes>,<auxiliary>,<problem>,<ms>``.
 import ctypes
 import os
 import tempfile
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -29,6 +30,10 @@ class Primitive:
     @property
     def source_tag(self) -> str:
         return self.tensors.get("src", ("", ""))[1]
+
+    @property
+    def source_dtype(self) -> str:
+        return self.tensors.get("src", ("", ""))[0]
 
     @property
     def weights_dtype(self) -> str:
@@ -54,7 +59,17 @@ def parse(text: str) -> list[Primitive]:
     return [_primitive(f) for f in lines if f[:4] == _EXECUTED and len(f) >= 12]
 
 
+def lookups(text: str) -> Counter[str]:
+    """How often a primitive was looked up in oneDNN's own cache, by kind.
+
+    A framework that keeps the primitives itself (ideep's LRU cache) looks none up.
+    """
+    lines = (line.split(",") for line in text.splitlines())
+    return Counter(f[5] for f in lines if f[:4] == _LOOKED_UP and len(f) >= 12)
+
+
 _EXECUTED = ["onednn_verbose", "v1", "primitive", "exec"]
+_LOOKED_UP = ["onednn_verbose", "v1", "primitive", "create:cache_hit"]
 
 
 def _primitive(fields: list[str]) -> Primitive:
@@ -74,8 +89,8 @@ def _tensor(word: str) -> tuple[str, tuple[str, str]]:
     return name, (dtype, tag)
 
 
-def capture(fn: Callable[[], object]) -> list[Primitive]:
-    """Call `fn` once with oneDNN's verbose mode on and return what it executed.
+def capture(fn: Callable[[], object]) -> str:
+    """Call `fn` once with oneDNN's verbose mode on; the text with creations (level 2).
 
     oneDNN prints to the process's C standard output, so file descriptor 1 points to a
     temporary file meanwhile; what was there before stays in order.
@@ -88,11 +103,13 @@ def capture(fn: Callable[[], object]) -> list[Primitive]:
         kept = os.dup(1)
         os.dup2(log.fileno(), 1)
         try:
-            with torch.backends.mkldnn.verbose(torch.backends.mkldnn.VERBOSE_ON):
+            with torch.backends.mkldnn.verbose(
+                torch.backends.mkldnn.VERBOSE_ON_CREATION
+            ):
                 fn()
         finally:
             libc.fflush(None)
             os.dup2(kept, 1)
             os.close(kept)
         log.seek(0)
-        return parse(log.read().decode(errors="replace"))
+        return log.read().decode(errors="replace")

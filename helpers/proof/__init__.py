@@ -5,8 +5,9 @@ an optimisation that is not in effect is a result, never an exception.
 First used in notebook 09_graviton_batching.
 """
 
+from helpers.proof.casts import few_casts
 from helpers.proof.compilation import compiled
-from helpers.proof.primitives import onednn
+from helpers.proof.primitives import fast_math, onednn, primitive_cache
 from helpers.proof.process import huge_pages, pinned, tcmalloc_loaded
 from helpers.proof.threads import pinned_threads
 from helpers.proof.witness import Finding, Proof, Witness
@@ -16,9 +17,12 @@ __all__ = [
     "Proof",
     "Witness",
     "compiled",
+    "fast_math",
+    "few_casts",
     "huge_pages",
     "onednn",
     "pinned",
     "pinned_threads",
+    "primitive_cache",
     "tcmalloc_loaded",
 ]

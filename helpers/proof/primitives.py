@@ -2,6 +2,7 @@
 
 from collections import Counter
 
+from helpers import onednn_log
 from helpers.proof.witness import Proof, Witness
 
 # oneDNN's tag of a tensor whose channels come last
@@ -47,3 +48,40 @@ def _in_layout(primitives, convolutions, tag: str) -> tuple[bool, str]:
 def _in_dtype(convolutions, dtype: str) -> tuple[bool, str]:
     right = sum(p.weights_dtype == dtype for p in convolutions)
     return right == len(convolutions), f"{right} of {len(convolutions)} weights {dtype}"
+
+
+# what has weights and may take them in another data type
+WEIGHTED = ("convolution", "inner_product", "matmul")
+
+
+def fast_math(dtype: str = "bf16") -> Proof:
+    """oneDNN multiplied fp32 tensors with weights that it had converted to `dtype`.
+
+    The attribute `fpmath` alone is no proof: it is printed where nothing changes.
+    """
+
+    def look(witness: Witness) -> tuple[bool, str]:
+        run = [p for p in witness.onednn if p.kind in WEIGHTED]
+        fp32 = [p for p in run if p.source_dtype == "f32"]
+        right = [p for p in fp32 if p.weights_dtype == dtype]
+        asked = sum(f"fpmath:{dtype}" in p.attributes for p in run)
+        slow = [p for p in right if "ref" in p.implementation]
+        saw = (
+            f"{len(right)} of {len(fp32)} fp32 primitives with {dtype} weights, "
+            f"{asked} with the attribute"
+        )
+        saw += f"; {len(slow)} by a reference kernel" if slow else ""
+        return bool(right) and not slow, saw
+
+    return Proof(f"fast math {dtype}", look)
+
+
+def primitive_cache() -> Proof:
+    """The framework keeps its convolutions: none is looked up in oneDNN's cache."""
+
+    def look(witness: Witness) -> tuple[bool, str]:
+        run = sum(p.kind == "convolution" for p in witness.onednn)
+        found = onednn_log.lookups(witness.onednn_text)["convolution"]
+        return run > 0 and found == 0, f"{found} look-ups for {run} convolutions"
+
+    return Proof("primitive cache", look)

@@ -43,7 +43,12 @@ class Witness:
 
     @cached_property
     def onednn(self) -> list[onednn_log.Primitive]:
-        """The oneDNN primitives of one more call, from its verbose output."""
+        """The oneDNN primitives of one more call."""
+        return onednn_log.parse(self.onednn_text)
+
+    @cached_property
+    def onednn_text(self) -> str:
+        """oneDNN's verbose output of one more call."""
         return onednn_log.capture(self.fn)
 
     @cached_property

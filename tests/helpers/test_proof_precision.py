@@ -1,0 +1,117 @@
+"""Proofs of data types and of the primitive cache, both ways.
+
+On oneDNN's own lines, recorded on emulated Gravitons (tests/arm/record.py), and on this
+processor where it can tell.
+"""
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from helpers import models, onednn_log, proof
+
+RECORDED = Path(__file__).parent.parent / "data" / "arm"
+
+
+class Recorded(proof.Witness):
+    """A witness of a process that printed a recording."""
+
+    def __init__(self, name: str):
+        super().__init__(lambda: None)
+        self.onednn_text = (RECORDED / f"onednn-{name}.txt").read_text()
+
+
+@pytest.mark.parametrize(
+    ("recording", "holds", "saw"),
+    [
+        ("graviton4-fpmath", True, "20 of 20 fp32 primitives with bf16 weights"),
+        ("graviton4-fp32", False, "0 of 20 fp32 primitives with bf16 weights, 0 with"),
+        # Graviton2 has no bf16: the attribute is printed and changes nothing
+        ("graviton2-fpmath", False, "0 of 20 fp32 primitives with bf16 weights, 20"),
+        ("graviton4-bf16", False, "0 of 0 fp32 primitives"),
+    ],
+)
+def test_fast_math_is_proven_by_the_weights(recording, holds, saw):
+    finding = proof.fast_math()(Recorded(recording))
+    assert finding.holds is holds, finding.saw
+    assert saw in finding.saw
+
+
+def test_fast_math_by_a_reference_kernel_is_no_proof():
+    witness = Recorded("graviton4-fpmath")
+    witness.onednn_text = witness.onednn_text.replace("gemm:acl", "gemm:ref")
+    finding = proof.fast_math()(witness)
+    assert not finding.holds
+    assert "by a reference kernel" in finding.saw
+
+
+@pytest.mark.parametrize(
+    ("recording", "holds"),
+    [
+        ("graviton4-cache", True),
+        ("graviton4-fp32", False),
+        # without bf16 hardware PyTorch does not ask oneDNN at all
+        ("graviton2-bf16", False),
+    ],
+)
+def test_the_primitive_cache_is_proven_by_look_ups_that_are_not_there(recording, holds):
+    finding = proof.primitive_cache()(Recorded(recording))
+    assert finding.holds is holds, finding.saw
+
+
+@pytest.mark.parametrize(
+    ("recording", "holds"),
+    [
+        ("graviton4-bf16", True),
+        ("graviton4-autocast", True),
+        ("graviton4-fp32", False),
+        ("graviton2-bf16", False),
+    ],
+)
+def test_bf16_is_proven_by_the_weights_of_the_convolutions(recording, holds):
+    finding = proof.onednn(layout="nhwc", dtype="bf16")(Recorded(recording))
+    assert finding.holds is holds, finding.saw
+
+
+def test_recordings_say_where_they_are_from_and_carry_no_time():
+    recordings = sorted(RECORDED.glob("onednn-*.txt"))
+    assert recordings
+    for path in recordings:
+        head, *lines = path.read_text().splitlines()
+        assert "by qemu-aarch64" in head
+        assert all(line.endswith(",0") for line in lines)
+
+
+@pytest.fixture(scope="module")
+def bf16():
+    """The small model in bf16 and its batch, and the same by autocast."""
+    model = models.make("resnet18_64px")
+    batch = models.images("resnet18_64px", 1)
+
+    def per_call():
+        with torch.no_grad(), torch.autocast("cpu", torch.bfloat16):
+            return model(batch)
+
+    whole = models.make("resnet18_64px").to(torch.bfloat16)
+    half = batch.to(torch.bfloat16)
+
+    def converted():
+        with torch.no_grad():
+            return whole(half)
+
+    return per_call, converted
+
+
+def test_weights_that_are_cast_on_every_call_are_counted(bf16):
+    per_call, converted = bf16
+    # 20 convolutions and a linear layer with weights of their own
+    assert not proof.few_casts(at_most=8)(proof.Witness(per_call)).holds
+    finding = proof.few_casts(at_most=8)(proof.Witness(converted))
+    assert finding.holds, finding.saw
+
+
+def test_look_ups_and_executions_are_told_apart():
+    text = Recorded("graviton4-fp32").onednn_text
+    assert onednn_log.lookups(text)["convolution"] == 14  # ideep keeps one
+    assert sum(p.kind == "convolution" for p in onednn_log.parse(text)) == 20
