@@ -1,7 +1,6 @@
 """Proofs about the threads of the process."""
 
 import os
-from collections import Counter
 from pathlib import Path
 
 from helpers.proof.witness import Proof, Witness
@@ -19,10 +18,8 @@ def pinned_threads() -> Proof:
         asked = set(witness.cores or ())
         threads = affinities()
         free = sum(cores != asked for cores in threads.values())
-        ran = sorted(Counter(last_cores()).items())
-        where = ", ".join(f"{n} on core {core}" for core, n in ran)
-        saw = f"{free} of {len(threads)} threads may leave {sorted(asked) or 'no core'}"
-        return bool(asked) and not free, f"{saw}; last ran: {where}"
+        saw = f"{free} of {len(threads)} may leave {sorted(asked) or 'no core'}"
+        return bool(asked) and not free, f"{saw}, ran on {sorted(set(last_cores()))}"
 
     return Proof("pinned threads", look)
 
