@@ -5,7 +5,7 @@ an optimisation that is not in effect is a result, never an exception.
 First used in notebook 09_graviton_batching.
 """
 
-from helpers.proof.casts import few_casts
+from helpers.proof.casts import weights_kept
 from helpers.proof.compilation import compiled
 from helpers.proof.primitives import fast_math, onednn, primitive_cache
 from helpers.proof.process import huge_pages, pinned, tcmalloc_loaded
@@ -18,11 +18,11 @@ __all__ = [
     "Witness",
     "compiled",
     "fast_math",
-    "few_casts",
     "huge_pages",
     "onednn",
     "pinned",
     "pinned_threads",
     "primitive_cache",
     "tcmalloc_loaded",
+    "weights_kept",
 ]

@@ -105,9 +105,11 @@ def bf16():
 
 def test_weights_that_are_cast_on_every_call_are_counted(bf16):
     per_call, converted = bf16
-    # 20 convolutions and a linear layer with weights of their own
-    assert not proof.few_casts(at_most=8)(proof.Witness(per_call)).holds
-    finding = proof.few_casts(at_most=8)(proof.Witness(converted))
+    finding = proof.weights_kept()(proof.Witness(per_call))
+    # 20 convolutions, and a linear layer with weight and bias
+    assert not finding.holds
+    assert finding.saw.startswith("22 weight casts")
+    finding = proof.weights_kept()(proof.Witness(converted))
     assert finding.holds, finding.saw
 
 
