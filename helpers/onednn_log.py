@@ -52,6 +52,12 @@ class Primitive:
         weights = any(tag.startswith("A") for tag in ends)
         return "abcd" in ends and len(ends) == 2 and not weights
 
+    @property
+    def moves_weights(self) -> bool:
+        """A reorder to a layout whose output channels are blocked: that of weights."""
+        tag = self.tensors.get("dst", ("", ""))[1]
+        return self.kind == "reorder" and tag[:1].isupper()
+
 
 def parse(text: str) -> list[Primitive]:
     """The executed primitives in oneDNN's verbose text; other lines are ignored."""

@@ -1,6 +1,9 @@
 """Figures in one style; each function returns a `Chart` with alternative text."""
 
 from helpers.plots.boxes import box_pairs as box_pairs
+from helpers.plots.break_even import Cost as Cost
+from helpers.plots.break_even import break_even as break_even
+from helpers.plots.break_even import paid_after as paid_after
 from helpers.plots.chip import chip as chip
 from helpers.plots.chip import efficiency as efficiency
 from helpers.plots.chip import sbuf as sbuf

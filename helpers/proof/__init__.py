@@ -6,7 +6,7 @@ First used in notebook 09_graviton_batching.
 """
 
 from helpers.proof.casts import weights_kept
-from helpers.proof.compilation import compiled
+from helpers.proof.compilation import compiled, folded, frozen, packaged
 from helpers.proof.primitives import fast_math, onednn, primitive_cache
 from helpers.proof.process import huge_pages, pinned, tcmalloc_loaded
 from helpers.proof.threads import pinned_threads
@@ -18,8 +18,11 @@ __all__ = [
     "Witness",
     "compiled",
     "fast_math",
+    "folded",
+    "frozen",
     "huge_pages",
     "onednn",
+    "packaged",
     "pinned",
     "pinned_threads",
     "primitive_cache",
