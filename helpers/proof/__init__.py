@@ -7,6 +7,7 @@ First used in notebook 09_graviton_batching.
 
 from helpers.proof.casts import weights_kept
 from helpers.proof.compilation import compiled, folded, frozen, packaged
+from helpers.proof.layers import openvino_int8, openvino_precision, openvino_streams
 from helpers.proof.primitives import fast_math, onednn, primitive_cache
 from helpers.proof.process import huge_pages, pinned, tcmalloc_loaded
 from helpers.proof.threads import pinned_threads
@@ -22,6 +23,9 @@ __all__ = [
     "frozen",
     "huge_pages",
     "onednn",
+    "openvino_int8",
+    "openvino_precision",
+    "openvino_streams",
     "packaged",
     "pinned",
     "pinned_threads",
