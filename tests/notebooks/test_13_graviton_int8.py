@@ -1,0 +1,54 @@
+"""Notebook 13: each condition of an 8-bit kernel is needed; its steps load."""
+
+import pytest
+import torch
+
+from helpers import cells, machine, models
+
+NOTEBOOK = "13_graviton_int8"
+KERNELS = "8-bit kernels"
+on_x86 = pytest.mark.skipif(
+    machine.describe().architecture != "x86_64",
+    reason="the x86 kernels of qconv; on Arm they depend on the version of PyTorch",
+)
+
+
+@pytest.fixture(scope="module")
+def tried():
+    taught = cells.load(NOTEBOOK, "quantiser", "quantise", "conditions", "tried")
+    with torch.no_grad():
+        yield taught.tried
+
+
+@on_x86
+def test_with_all_conditions_an_8_bit_kernel_runs(tried):
+    found = tried("nothing")
+    assert found["quantised"]
+    assert found[KERNELS], found["saw"]
+
+
+@on_x86
+@pytest.mark.parametrize(
+    ("condition", "in_the_graph"),
+    [("strict", False), ("per-channel", True), ("u8", True), ("freezing", True)],
+)
+def test_without_one_condition_none_runs(tried, condition, in_the_graph):
+    found = tried(condition)
+    assert not found[KERNELS], found["saw"]
+    assert found["quantised"] is in_the_graph
+
+
+def test_the_steps_load_and_have_two_proofs_each():
+    tags = ("quantiser", "quantise", "builds", "steps")
+    steps = cells.load(NOTEBOOK, *tags).steps
+    assert len({step.name for step in steps}) == 3
+    assert all(len(step.proofs) == 2 for step in steps)
+
+
+def test_calibration_images_are_not_the_measured_ones():
+    taught = cells.load(NOTEBOOK, "quantise")
+    batch = models.images("resnet18_64px", 2)
+    (other,) = taught.calibration(batch)
+    assert other.shape == batch.shape
+    assert not torch.equal(other, batch)
+    assert 0.8 < float(other.std()) < 1.2
