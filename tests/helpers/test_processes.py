@@ -181,9 +181,9 @@ def test_no_processes_are_refused():
 def team():
     team = Team(Step("a", waits, processes=2, cores=CORES), **SMALL, weights="random")
     try:
-        team.prepared(timeout=120)
-        team.build(timeout=60)
-        team.warm_up(timeout=60, limit=0.1)
+        team.prepared(timeout=400)
+        team.build(timeout=200)
+        team.warm_up(timeout=200, limit=0.1)
         yield team
     finally:
         team.end()
