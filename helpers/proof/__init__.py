@@ -11,7 +11,14 @@ from helpers.proof.int8 import int8_kernels, quantised
 from helpers.proof.layers import openvino_int8, openvino_precision, openvino_streams
 from helpers.proof.primitives import fast_math, onednn, primitive_cache
 from helpers.proof.process import huge_pages, pinned, tcmalloc_loaded
+from helpers.proof.sessions import (
+    ort_option,
+    ort_provider,
+    ort_quantised,
+    ort_threads,
+)
 from helpers.proof.threads import pinned_threads
+from helpers.proof.version import torch_version
 from helpers.proof.witness import Finding, Proof, Witness
 
 __all__ = [
@@ -28,11 +35,18 @@ __all__ = [
     "openvino_int8",
     "openvino_precision",
     "openvino_streams",
+    "ort_option",
+    "ort_provider",
+    "ort_quantised",
+    "ort_threads",
+    "package_loaded",
     "packaged",
     "pinned",
     "pinned_threads",
     "primitive_cache",
     "quantised",
     "tcmalloc_loaded",
+    "torch_version",
+    "weight_reorders",
     "weights_kept",
 ]
