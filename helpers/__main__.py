@@ -61,37 +61,62 @@ def run(
 
 @app.command()
 def report(
-    run: Annotated[str, typer.Argument(help="a run's folder or id")] = "latest",
+    runs: Annotated[
+        list[str] | None, typer.Argument(help="folders or ids; several are merged")
+    ] = None,
+    single: Annotated[
+        bool, typer.Option("--single", help="also one file a notebook, for mailing")
+    ] = False,
     out: Annotated[Path, typer.Option(help="where runs are")] = Path("runs"),
 ) -> None:
-    """Build the HTML site of a run and say where it is."""
-    from helpers import report as site  # Sphinx takes a second to import
+    """Build the HTML site of a run, or of runs of several machines; say where it is."""
+    from helpers import merge  # Sphinx takes a second to import
+    from helpers import report as site
 
-    print(f"Open {site.build(_folder(run, out))}")
+    folders = [_folder(run, out) for run in runs or ["latest"]]
+    if len(folders) == 1:
+        index = site.build(folders[0])
+    else:
+        merged = out.resolve() / "merged"
+        merged.mkdir(parents=True, exist_ok=True)
+        index = site.write(*merge.view(folders), merged / "site")
+    print(f"Open {index}")
+    if single:
+        print("\n".join(map(str, site.single_files(index))))
 
 
 @app.command()
 def compare(
     runs: Annotated[list[str], typer.Argument(help="BASE [BASE ...] NEW")],
-    floor: Annotated[float, typer.Option(help="smallest change that counts")] = 0.03,
+    new: Annotated[
+        int, typer.Option(min=1, help="how many of the last runs are new")
+    ] = 1,
+    floor: Annotated[
+        float, typer.Option(min=0, max=1, help="smallest change that counts: 0.03")
+    ] = 0.03,
     across: Annotated[bool, typer.Option(help="allow different machines")] = False,
     save: Annotated[Path | None, typer.Option("--json", help="write verdicts")] = None,
+    markdown: Annotated[
+        Path | None, typer.Option(help="write a summary for a pull request")
+    ] = None,
     out: Annotated[Path, typer.Option(help="where runs are")] = Path("runs"),
 ) -> None:
     """Judge a run. Exit status 0: no regression, 1: regression, 2: cannot compare."""
     from helpers import compare as judge  # scipy takes a second to import
+    from helpers import summary
 
-    if len(runs) < 2:
-        raise status.RunError("compare needs two runs: BASE and NEW.")
-    *base, new = (_folder(run, out) for run in runs)
-    verdicts = judge.compare(base, new, floor=floor, across=across)
+    if len(runs) <= new:
+        raise status.RunError(
+            "compare needs two runs or more: at least one BASE, then NEW."
+        )
+    folders = [_folder(run, out).resolve() for run in runs]
+    found = judge.compare(folders[:-new], folders[-new:], floor=floor, across=across)
     if save is not None:
-        status.write(save, json.dumps([v.as_dict() for v in verdicts], indent=1))
-    for v in verdicts:
-        print(f"{v.verdict:14} {v.notebook} {v.race} {v.step}: {v.reason}")
-    regressions = sum(v.regression for v in verdicts)
-    print(f"{len(verdicts)} compared, {regressions} regressions")
-    sys.exit(1 if regressions else 0)
+        status.write(save, json.dumps(found.as_dict(), indent=1, allow_nan=False))
+    if markdown is not None:
+        status.write(markdown, summary.markdown(found))
+    print(summary.text(found))
+    sys.exit(1 if found.regressions else 0)
 
 
 @app.command()

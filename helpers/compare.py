@@ -1,8 +1,9 @@
-"""Judge a run against one or more earlier ones: ``python -m helpers compare BASE NEW``.
+"""Judge runs against earlier ones: ``python -m helpers compare BASE [BASE ...] NEW``.
 
 Two runs share no rounds, so a step's time is first divided, round by round, by its own
-race's anchor and by its baseline; only these ratios are judged, and a change must show
-in both. Absolute times are listed and not judged.
+race's baseline; the baseline itself, which has none, by the race's anchor. Only these
+ratios are judged. Absolute times are listed and not judged.
+First used in notebook 17_regression_runs.
 """
 
 import math
@@ -11,19 +12,21 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
-from scipy import stats
 
-from helpers import results, status
+from helpers import results, shift, status
 from helpers.outcome import Heat, Outcome, Race
-from helpers.ratio import Ratio
+from helpers.shift import PRIORS, Shift
 
 FLOOR = 0.03  # a smaller change is not worth an alarm
 SHORTEST = 2e-3  # seconds a sample; every false alarm of pybroker#291 was below
 LOST_DECIBELS = 6  # of SQNR: twice the distance from the reference
+ROUNDING_DB = 90  # above, both outputs are rounding, and how much depends on the kernel
 
 Key = tuple[str, str, str]  # notebook, race, step
 SAME, FASTER, SLOWER = "same", "faster", "slower"
-REGRESSIONS = (SLOWER, "proof lost", "accuracy lost", "fails now", "not run now")
+PROOF, ACCURACY = "proof lost", "accuracy lost"
+FAILS, GONE = "fails now", "not run now"
+REGRESSIONS = (SLOWER, PROOF, ACCURACY, FAILS, GONE)
 
 
 class CannotCompare(status.RunError):
@@ -32,14 +35,17 @@ class CannotCompare(status.RunError):
 
 @dataclass(frozen=True)
 class Verdict:
-    """One step's verdict; `change` is new over old throughput where it was judged."""
+    """One step's verdict, or with an empty race and step one notebook's.
+
+    `shift` is the change of throughput where it was judged.
+    """
 
     notebook: str
     race: str
     step: str
     verdict: str
     reason: str
-    change: Ratio | None = None
+    shift: Shift | None = None
     old_ms: float = math.nan
     new_ms: float = math.nan
 
@@ -48,7 +54,40 @@ class Verdict:
         return self.verdict in REGRESSIONS
 
     def as_dict(self) -> dict:
-        return asdict(self) | {"regression": self.regression}
+        """For JSON, which has neither NaN nor infinity: they become null."""
+        return _finite(asdict(self) | {"regression": self.regression})
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """All verdicts of a comparison, and what to know when reading them."""
+
+    base: tuple[str, ...]
+    new: tuple[str, ...]
+    floor: float
+    verdicts: tuple[Verdict, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def regressions(self) -> list[Verdict]:
+        return [v for v in self.verdicts if v.regression]
+
+    def __getitem__(self, step: str) -> Verdict:
+        """The first verdict on a step of this name."""
+        for verdict in self.verdicts:
+            if verdict.step == step:
+                return verdict
+        raise KeyError(f"no verdict on a step {step!r}")
+
+    def as_dict(self) -> dict:
+        return {
+            "base": self.base,
+            "new": self.new,
+            "floor": self.floor,
+            "notes": self.notes,
+            "regressions": len(self.regressions),
+            "verdicts": [v.as_dict() for v in self.verdicts],
+        }
 
 
 @dataclass(frozen=True)
@@ -59,62 +98,105 @@ class Entry:
     heat: Heat
     outcome: Outcome
 
-    def log_ratios(self, other: Outcome) -> list[float]:
-        """Per round, the log of `other`'s seconds over this step's, an image."""
-        mine, theirs = self.outcome.rounds_per_image, other.rounds_per_image
-        return [
-            math.log(np.median(b) / np.median(a))
-            for a, b in zip(mine, theirs, strict=False)
-        ]
+    @property
+    def control(self) -> str:
+        """What its time is divided by: the baseline, or the anchor."""
+        baseline = self.heat.outcomes[0]
+        own = self.outcome is baseline or baseline.failure
+        return "anchor" if own else "baseline"
+
+    def centre(self, control: str) -> tuple[float, float]:
+        by = self.heat.anchor if control == "anchor" else self.heat.outcomes[0]
+        return shift.centre(self.outcome.rounds_per_image, by.rounds_per_image)
+
+    @property
+    def workload(self) -> str:
+        """What must be equal for two entries to be the same metric."""
+        outcome = self.outcome
+        return (
+            f"{self.race.model}, {outcome.images} images a call, "
+            f"{outcome.processes} processes"
+        )
 
 
 def compare(
-    base: Sequence[Path], new: Path, *, floor: float = FLOOR, across: bool = False
-) -> list[Verdict]:
-    """Verdicts of every notebook and step of the runs.
+    base: Sequence[Path],
+    new: Sequence[Path],
+    *,
+    floor: float = FLOOR,
+    across: bool = False,
+) -> Comparison:
+    """Verdicts on every notebook and step of some runs against earlier ones.
 
     Parameters
     ----------
-    base : paths of run folders
-        Several are pooled: their spread is then part of what is noise.
-    new : path of a run folder
+    base, new : sequences of paths of run folders
+        Several runs on a side are pooled: how they differ is then what noise is.
     floor : float
         The smallest change of throughput that is called one, e.g. 0.03.
     across : bool
-        Allow runs of different machines.
+        Allow runs of different machines; the verdicts are then labelled.
 
     Raises
     ------
     CannotCompare
         If the machines or profiles differ, or the runs have no step in common.
     """
-    _comparable([*base, new], across)
-    old = [_entries(run) for run in base]
-    now = _entries(new)
-    names = list(dict.fromkeys([key for run in [*old, now] for key in run]))
-    verdicts = [
-        _judge(key, [run[key] for run in old if key in run], now.get(key), floor)
-        for key in names
-    ]
-    verdicts += _statuses(base[-1], new)
-    if not any(key in now for run in old for key in run):
+    if set(base) & set(new):
+        raise CannotCompare("a run is given both as base and as new")
+    notes = _comparable(base, new, across)
+    old, now = ([_entries(run) for run in runs] for runs in (base, new))
+    keys = list(dict.fromkeys(key for run in [*old, *now] for key in run))
+    verdicts = [_judge(key, _of(key, old), _of(key, now), floor) for key in keys]
+    if not any(_of(key, old) and _of(key, now) for key in keys):
         raise CannotCompare("the runs have no step in common, so nothing is compared")
-    return verdicts
+    return Comparison(
+        base=tuple(run.name for run in base),
+        new=tuple(run.name for run in new),
+        floor=floor,
+        verdicts=(*verdicts, *_notebooks(base, new)),
+        notes=tuple(notes),
+    )
 
 
-def _comparable(runs: Sequence[Path], across: bool) -> None:
-    found = [status.load(run) for run in runs]
+def _comparable(base: Sequence[Path], new: Sequence[Path], across: bool) -> list[str]:
+    """What differs and is allowed to; raises for what is not."""
+    found = [status.load(run) for run in [*base, *new]]
     if len({run.profile for run in found}) > 1:
         raise CannotCompare(
             f"profiles differ ({', '.join(run.profile for run in found)}): "
             "compare runs of one profile"
         )
-    machines = {(r.machine["name"], r.machine["cores"]) for r in found}
-    if len(machines) > 1 and not across:
-        listed = "; ".join(f"{name}, {cores} cores" for name, cores in sorted(machines))
+    labels = [_label(run.machine) for run in found]
+    old, now = set(labels[: len(base)]), set(labels[len(base) :])
+    if len(old | now) == 1:
+        return _versions(found)
+    if not across:
+        listed = "; ".join(sorted(old | now))
         raise CannotCompare(
             f"machines differ ({listed}): --across compares them anyway"
         )
+    sides = " against ".join(" and ".join(sorted(side)) for side in (old, now))
+    return [f"DIFFERENT MACHINES: {sides}", *_versions(found)]
+
+
+def _label(machine: dict) -> str:
+    """Machines of one label are taken for equal."""
+    instance = machine.get("instance_type") or machine["chip"]
+    stamp = ", EMULATED" if machine.get("emulated") else ""
+    return f"{machine['name']} ({instance}), {machine['cores']} cores{stamp}"
+
+
+def _versions(found: Sequence[status.RunStatus]) -> list[str]:
+    """A change of a version is often what a comparison is for: told, not refused."""
+    names = dict.fromkeys(n for run in found for n in run.machine["versions"])
+    seen = {
+        name: dict.fromkeys(run.machine["versions"].get(name, "none") for run in found)
+        for name in names
+    }
+    seen["Python"] = dict.fromkeys(run.machine["python"] for run in found)
+    seen["warned"] = dict.fromkeys("; ".join(run.warnings) or "none" for run in found)
+    return [f"{n} differs: {', '.join(v)}" for n, v in seen.items() if len(v) > 1]
 
 
 def _entries(run: Path) -> dict[Key, Entry]:
@@ -122,106 +204,145 @@ def _entries(run: Path) -> dict[Key, Entry]:
     entries: dict[Key, Entry] = {}
     for path in sorted(run.glob(f"*/*{results.SUFFIX}")):
         race = results.load(path)
+        name = path.name.removesuffix(results.SUFFIX)
         for heat in race.heats:
             for outcome in heat.outcomes:
-                key = (
-                    path.parent.name,
-                    path.name.removesuffix(results.SUFFIX),
-                    outcome.name,
-                )
+                key = (path.parent.name, name, outcome.name)
                 entries.setdefault(key, Entry(race, heat, outcome))
     return entries
 
 
-def _judge(key: Key, old: list[Entry], new: Entry | None, floor: float) -> Verdict:
-    if new is None:
-        return Verdict(*key, "not run now", "the base run has it, the new one does not")
+def _of(key: Key, runs: Sequence[dict[Key, Entry]]) -> list[Entry]:
+    return [run[key] for run in runs if key in run]
+
+
+def _judge(key: Key, old: list[Entry], new: list[Entry], floor: float) -> Verdict:
+    """One step: does it exist, work, prove itself, compute the same, and how fast?"""
+    if not new:
+        return Verdict(*key, GONE, "the base has it, the new run does not")
     if not old:
-        return Verdict(*key, "new", "the base run does not have it")
-    before, after = old[-1].outcome, new.outcome
-    if after.failure or before.failure:
-        verdict = SAME if before.failure else "fails now"
-        return Verdict(*key, verdict, after.failure or "failed before, works now")
-    if before.proven and after.proven is False:
-        saw = "; ".join(f.saw for f in after.findings if not f.holds)
-        return Verdict(*key, "proof lost", saw)
-    if reason := _lost_accuracy(before, after):
-        return Verdict(*key, "accuracy lost", reason)
+        return Verdict(*key, "new", "the base does not have it")
+    if len(workloads := dict.fromkeys(e.workload for e in old + new)) > 1:
+        return Verdict(*key, "other work", f"not judged: {'; '.join(workloads)}")
+    before, after = ([e.outcome for e in entries] for entries in (old, new))
+    if verdict := _judge_failure(key, before, after):
+        return verdict
+    if lost := _lost_proofs(before, after):
+        return Verdict(*key, PROOF, lost)
+    if lost := _lost_accuracy(before, after):
+        return Verdict(*key, ACCURACY, lost)
+    old, new = ([e for e in es if not e.outcome.failure] for es in (old, new))
     return _judge_time(key, old, new, floor)
 
 
-def _lost_accuracy(before: Outcome, after: Outcome) -> str:
-    if before.drift is None or after.drift is None:
+def _judge_failure(
+    key: Key, before: list[Outcome], after: list[Outcome]
+) -> Verdict | None:
+    failures = [o.failure for o in after if o.failure]
+    worked = any(not o.failure for o in before)
+    if failures:
+        return Verdict(*key, FAILS if worked else "fails still", failures[0])
+    return None if worked else Verdict(*key, "works now", before[-1].failure)
+
+
+def _lost_proofs(before: list[Outcome], after: list[Outcome]) -> str:
+    """Proofs that held in a base run and do not in every new one, with what was seen.
+
+    A proof that is not there any more is lost as well.
+    """
+    held = {f.proof for o in before for f in o.findings if f.holds}
+    lost = []
+    for proof in sorted(held):
+        for outcome in after:
+            found = [f for f in outcome.findings if f.proof == proof]
+            if not found or not found[0].holds:
+                saw = found[0].saw if found else "nothing: it was not taken"
+                lost.append(f"{proof} saw {saw}")
+                break
+    return "; ".join(lost)
+
+
+def _lost_accuracy(before: list[Outcome], after: list[Outcome]) -> str:
+    was = [o.drift for o in before if o.drift]
+    now = [o.drift for o in after if o.drift]
+    if not was:
         return ""
-    # above 90 dB both are rounding, and how much of it depends on the kernel
-    was, now = (min(o.drift.sqnr_db, 90) for o in (before, after) if o.drift)
-    if was - now > LOST_DECIBELS or after.drift.top1 < before.drift.top1 - 0.1:
-        return f"was {before.drift}, is {after.drift}"
+    if len(now) < len(after):
+        return f"was {was[-1]}, is not compared with the reference any more"
+    lowest, worst = (min(ds, key=lambda d: (d.sqnr_db, d.top1)) for ds in (was, now))
+    decibels = min(lowest.sqnr_db, ROUNDING_DB) - min(worst.sqnr_db, ROUNDING_DB)
+    if decibels > LOST_DECIBELS or math.isnan(worst.sqnr_db):
+        return f"was {lowest}, is {worst}"
+    fell = min(d.top1 for d in was) - min(d.top1 for d in now)
+    return f"was {lowest}, is {worst}" if fell > 0.1 else ""
+
+
+def _judge_time(key: Key, old: list[Entry], new: list[Entry], floor: float) -> Verdict:
+    times = [float(np.median([e.outcome.latency for e in es])) for es in (old, new)]
+    old_ms, new_ms = (seconds * 1e3 for seconds in times)
+    if min(times) < SHORTEST:
+        reason = f"a sample is shorter than {SHORTEST * 1e3:.0f} ms: not judged"
+        return Verdict(*key, "too short", reason, None, old_ms, new_ms)
+    control = "anchor" if any(e.control == "anchor" for e in old + new) else "baseline"
+    move = _shift(old, new, control, floor)
+    verdict = {1: FASTER, 0: SAME, -1: SLOWER}[move.direction(floor)]
+    reason = f"by the {control}"
+    if verdict == SAME:
+        reason += f", which would show {move.smallest:.0%}"
+    elif control == "baseline" and (why := _contradiction(old, new, move, floor)):
+        verdict, reason = SAME, why
+    return Verdict(*key, verdict, reason, move, old_ms, new_ms)
+
+
+def _shift(old: list[Entry], new: list[Entry], control: str, floor: float) -> Shift:
+    before, after = ([e.centre(control) for e in es] for es in (old, new))
+    return shift.shift(before, after, PRIORS[control], floor=floor)
+
+
+def _contradiction(
+    old: list[Entry], new: list[Entry], move: Shift, floor: float
+) -> str:
+    """Was it the baseline that moved? The anchor, though coarser, may say so."""
+    baselines = [
+        [Entry(e.race, e.heat, e.heat.outcomes[0]) for e in es] for es in (old, new)
+    ]
+    whole = _shift(*baselines, control="anchor", floor=floor)
+    if whole.direction(floor) == -move.direction(floor) and whole.direction(floor):
+        return f"{move} by the baseline, but that moved {whole} by the anchor"
     return ""
 
 
-def _judge_time(key: Key, old: list[Entry], new: Entry, floor: float) -> Verdict:
-    old_ms = float(np.median([e.outcome.latency for e in old])) * 1e3
-    new_ms = new.outcome.latency * 1e3
-    if new.outcome.latency < SHORTEST:
-        reason = f"a sample is shorter than {SHORTEST * 1e3:.0f} ms: not judged"
-        return Verdict(*key, "too short", reason, None, old_ms, new_ms)
-    changes = _changes(old, new)
-    verdicts = {_direction(change, floor) for change in changes.values()}
-    words = "; ".join(f"by the {name}: {c}" for name, c in changes.items())
-    verdict = verdicts.pop() if len(verdicts) == 1 else SAME
-    return Verdict(*key, verdict, words, changes["anchor"], old_ms, new_ms)
+def _notebooks(base: Sequence[Path], new: Sequence[Path]) -> list[Verdict]:
+    """Notebooks that passed before and do not now, or are new and fail."""
+    before = {n.name: n for run in base for n in status.load(run).notebooks}
+    verdicts = []
+    for run in new:
+        now = {n.name: n for n in status.load(run).notebooks}
+        for name, was in before.items():
+            lost = _lost_notebook(was, now.get(name))
+            verdicts += [Verdict(name, "", "", *lost)] if lost else []
+        for name in now.keys() - before.keys():
+            said = f"{now[name].status} {now[name].reason}".strip()
+            verdicts.append(Verdict(name, "", "", "new", said))
+    return list(dict.fromkeys(verdicts))
 
 
-def _changes(old: list[Entry], new: Entry) -> dict[str, Ratio]:
-    """The change of throughput, measured by the anchor and by the baseline."""
-    changes = {
-        "anchor": shift(
-            [x for e in old for x in e.log_ratios(e.heat.anchor)],
-            new.log_ratios(new.heat.anchor),
-        )
-    }
-    baseline = new.heat.outcomes[0]
-    if new.outcome is not baseline and not baseline.failure:
-        changes["baseline"] = shift(
-            [x for e in old for x in e.log_ratios(e.heat.outcomes[0])],
-            new.log_ratios(baseline),
-        )
-    return changes
+def _lost_notebook(
+    was: status.NotebookStatus, now: status.NotebookStatus | None
+) -> tuple[str, str] | None:
+    if now is None:
+        return (GONE, "the new run leaves it out") if was.status == "passed" else None
+    said = f"{now.status}: {now.reason}" if now.reason else now.status
+    if now.status == status.PASSED or (was.status, now.status) == ("skipped",) * 2:
+        return None
+    if was.status not in status.GOOD:
+        return ("fails still", said) if now.status not in status.GOOD else None
+    return (GONE if now.status == status.SKIPPED else FAILS), said
 
 
-def shift(old: Sequence[float], new: Sequence[float], level: float = 0.95) -> Ratio:
-    """exp of how far `new` lies above `old`: Hodges-Lehmann, with its interval.
-
-    The interval is the rank-sum one (normal approximation of the Mann-Whitney
-    statistic). Source: Hollander, Wolfe and Chicken, Nonparametric Statistical
-    Methods, ch. 4.
-    """
-    differences = np.sort(np.subtract.outer(new, old).ravel())
-    n, m = len(old), len(new)
-    if not n or not m:
-        return Ratio(math.nan, 0.0, math.inf)
-    z = stats.norm.ppf((1 + level) / 2)
-    cut = int(n * m / 2 - z * math.sqrt(n * m * (n + m + 1) / 12))
-    if cut < 1:
-        return Ratio(math.exp(np.median(differences)), 0.0, math.inf)
-    ends = differences[cut - 1], differences[-cut]
-    return Ratio(*(math.exp(x) for x in (np.median(differences), *ends)))
-
-
-def _direction(change: Ratio, floor: float) -> str:
-    if not change.differs or abs(change.value - 1) <= floor:
-        return SAME
-    return FASTER if change.value > 1 else SLOWER
-
-
-def _statuses(base: Path, new: Path) -> list[Verdict]:
-    """Notebooks that passed before and do not now."""
-    before = {n.name: n for n in status.load(base).notebooks}
-    return [
-        Verdict(n.name, "", "", "fails now", f"{n.status}: {n.reason}")
-        for n in status.load(new).notebooks
-        if n.status not in status.GOOD
-        and n.name in before
-        and before[n.name].status in status.GOOD
-    ]
+def _finite(value):
+    if isinstance(value, dict):
+        return {key: _finite(each) for key, each in value.items()}
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
