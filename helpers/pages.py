@@ -8,39 +8,46 @@ its failing cell.
 import base64
 import binascii
 import html
-import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import quote
 
-import bleach
-from bleach.css_sanitizer import CSSSanitizer
 from markdown_it import MarkdownIt
 
 from helpers.progress import duration
+from helpers.safe import TRUSTED, clean, cut, harmless, plain
 from helpers.status import GOOD, NotebookStatus
 
-KEEP = 20_000  # characters of an output that a page shows
 FENCE = "`" * 12  # longer than any that a notebook would use
 IMAGES = {"image/svg+xml": "svg", "image/png": "png", "image/jpeg": "jpg"}
-MARKS = {"passed": "✓", "skipped": "–", "not run": "–"}
+MARKS = {"passed": "✓", "skipped": "–", "not run": "–", "running": "…"}
 
-ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
-CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f\ud800-\udfff]")
-CODE_TAGS = re.compile(r"<(script|style)\b.*?(</\1\s*>|\Z)", re.DOTALL | re.IGNORECASE)
-TAGS = frozenset(
-    (
-        *("a", "b", "br", "caption", "code", "col", "colgroup", "dd", "details", "div"),
-        *("dl", "dt", "em", "figcaption", "figure", "h2", "h3", "h4", "hr", "i", "li"),
-        *("ol", "p", "pre", "small", "span", "strong", "sub", "summary", "sup"),
-        *("table", "tbody", "td", "tfoot", "th", "thead", "tr", "ul"),
-    )
-)
-ATTRIBUTES = {"*": ["class", "style", "title"], "a": ["href"], "details": ["open"]} | {
-    tag: ["class", "style", "title", "scope", "colspan", "rowspan"]
-    for tag in ("td", "th")
-}
-STYLES = CSSSanitizer()
 MARKDOWN = MarkdownIt("commonmark", {"html": False}).enable("table")
+RESULTS = (".json", ".svg", ".png", ".txt", ".csv")  # what a reader may download
+
+
+@dataclass(frozen=True)
+class Source:
+    """A notebook to show: its status, where its results are, and whose they are."""
+
+    notebook: NotebookStatus
+    folder: Path  # holds <name>.ipynb as executed, log.txt and raw results
+    machine: dict
+
+    @property
+    def name(self) -> str:
+        return self.notebook.name
+
+    @property
+    def executed(self) -> Path:
+        return self.folder / f"{self.name}.ipynb"
+
+    @property
+    def downloads(self) -> list[Path]:
+        """The executed notebook and what it saved, as far as they are there."""
+        found = sorted(self.folder.iterdir()) if self.folder.is_dir() else []
+        return [p for p in found if p.suffix in RESULTS or p == self.executed]
 
 
 class Figures:
@@ -61,8 +68,9 @@ class Figures:
         return f'<figure class="chart">{image}</figure>'
 
 
-def prepare(book: dict, notebook: NotebookStatus, figures: Figures) -> dict:
+def prepare(book: dict, source: Source, figures: Figures) -> dict:
     """The page's notebook: same cells, safe outputs, the verdict under the title."""
+    notebook = source.notebook
     for number, cell in enumerate(book["cells"], start=1):
         cell["source"] = clean("".join(cell["source"]))
         if cell["cell_type"] == "code":
@@ -70,7 +78,7 @@ def prepare(book: dict, notebook: NotebookStatus, figures: Figures) -> dict:
                 _output(output, cell, number, notebook.name, figures)
                 for output in cell["outputs"]
             ]
-    box = _verdict_box(book, notebook)
+    box = _verdict_box(book, source)
     _mark_end(book["cells"])
     book["cells"] = list(_with_box(book["cells"], box))
     book["metadata"] = {"kernelspec": book["metadata"].get("kernelspec", {})}
@@ -87,14 +95,17 @@ def _mark_end(cells: list[dict]) -> None:
             return
 
 
-def clean(text: str) -> str:
-    """Text without what a page cannot hold (control characters, half surrogates)."""
-    return CONTROL.sub("\N{REPLACEMENT CHARACTER}", text)
-
-
-def plain(text: str) -> str:
-    """Clean text without colours, cut to what a page shows."""
-    return _cut(clean(ANSI.sub("", text)))
+def tagged(book: dict, kind: str) -> dict[str, str]:
+    """HTML that the cells tagged ``<kind>:<name>`` of a prepared page show, by name."""
+    found = {}
+    for cell in book["cells"]:
+        outputs = [o.get("data", {}) for o in cell.get("outputs", [])]
+        shown = [data["text/html"] for data in outputs if "text/html" in data]
+        for tag in cell["metadata"].get("tags", []):
+            if tag.startswith(f"{kind}:") and shown:
+                text = "\n".join(shown).replace(TRUSTED, "")
+                found[tag.partition(":")[2]] = text
+    return found
 
 
 def kind(status: str) -> str:
@@ -110,15 +121,15 @@ def mark(status: str) -> str:
 
 def raw(text: str) -> str:
     """HTML as a MyST block; no text in it can end the block."""
-    return f"{FENCE}{{raw}} html\n{text.replace('`', '&#96;')}\n{FENCE}"
+    return f"{FENCE}{{raw}} html\n{TRUSTED}{text.replace('`', '&#96;')}\n{FENCE}"
 
 
 def _output(output: dict, cell: dict, number: int, page: str, figures: Figures) -> dict:
     match output["output_type"]:
         case "stream":
-            return output | {"text": _cut(clean("".join(output["text"])))}
+            return output | {"text": cut(clean("".join(output["text"])))}
         case "error":
-            trace = _cut(clean("\n".join(output["traceback"]))).split("\n")
+            trace = cut(clean("\n".join(output["traceback"]))).split("\n")
             return output | {"traceback": trace, "evalue": plain(output["evalue"])}
     shown = _rich(output, cell, number, page, figures)
     return output | {"data": shown, "metadata": {}}
@@ -133,28 +144,14 @@ def _rich(output: dict, cell: dict, number: int, page: str, figures: Figures) ->
             content = _image(data[mime], mime)
         except (binascii.Error, ValueError):
             return {"text/plain": f"[an image that cannot be read: {alt}]"}
-        return {"text/html": figures.keep(page, content, IMAGES[mime], alt)}
+        image = figures.keep(page, content, IMAGES[mime], alt)
+        return {"text/html": TRUSTED + image}
     if "text/html" in data:
-        return {"text/html": harmless(data["text/html"])}
+        return {"text/html": TRUSTED + harmless(data["text/html"])}
     if "text/markdown" in data:
-        return {"text/html": harmless(MARKDOWN.render(data["text/markdown"]))}
-    return {"text/plain": _cut(clean(data.get("text/plain", "[nothing to show]")))}
-
-
-def harmless(text: str) -> str:
-    """HTML of a run: tables and emphasis stay, scripts and addresses do not."""
-    safe = bleach.clean(
-        CODE_TAGS.sub("", clean(text)),
-        tags=TAGS,
-        attributes=ATTRIBUTES,
-        css_sanitizer=STYLES,
-        protocols={"http", "https"},
-        strip=True,
-    )
-    if len(safe) > 50 * KEEP:
-        safe = f"<pre>{html.escape(_cut(safe))}</pre>"
-    # one line: a blank line would end the block for a reader of Markdown
-    return f'<div class="scroll" tabindex="0">{safe}</div>'
+        text = MARKDOWN.render(data["text/markdown"])
+        return {"text/html": TRUSTED + harmless(text)}
+    return {"text/plain": cut(clean(data.get("text/plain", "[nothing to show]")))}
 
 
 def _joined(value) -> str:
@@ -176,13 +173,6 @@ def _alt(output: dict, mime: str, cell: dict, data: dict, number: int) -> str:
     return plain(str(given or f"A figure without a description, made by cell {number}"))
 
 
-def _cut(text: str) -> str:
-    if len(text) <= KEEP:
-        return text
-    left = len(text) - KEEP
-    return f"{text[:KEEP]}\n[cut here; {left:,} more characters are in the notebook]"
-
-
 def _with_box(cells: list[dict], box: str) -> Iterator[dict]:
     """The cells with the verdict right under the title."""
     first, *rest = cells or [_markdown("")]
@@ -201,21 +191,44 @@ def _markdown(text: str) -> dict:
     return {"cell_type": "markdown", "metadata": {}, "source": text}
 
 
-def _verdict_box(book: dict, notebook: NotebookStatus) -> str:
+def _verdict_box(book: dict, source: Source) -> str:
+    notebook = source.notebook
     look = kind(notebook.status)
     took = f" in {duration(notebook.seconds)}" if notebook.seconds is not None else ""
     reason = f": {html.escape(plain(notebook.reason))}" if notebook.reason else ""
-    files = f"downloads/{notebook.name}"
+    where = html.escape(plain(machine_label(source.machine)))
     lines = [
         f'<div class="run-box {look}">',
-        f'<p><span class="verdict {look}">{mark(notebook.status)} {notebook.status}'
-        f"</span>{took}{reason}</p>",
+        f'<p><span class="verdict {look}">{mark(notebook.status)} '
+        f"{html.escape(notebook.status)}</span>{took}{reason}</p>",
         *_failing_cell(book, notebook.failing_cell),
-        f'<p><a href="{files}/{notebook.name}.ipynb" download>Executed notebook</a>'
-        f' · <a href="{files}/log.txt" download>log</a></p>',
+        f"<p>Run on {where}</p>" if where else "",
+        *_download_links(source),
         "</div>",
     ]
     return raw("\n".join(lines))
+
+
+def machine_label(machine: dict) -> str:
+    """Name and chip of a run's machine, in a few words."""
+    name, chip = (str(machine.get(key) or "") for key in ("name", "chip"))
+    cores = f", {machine['cores']} cores" if machine.get("cores") else ""
+    who = f"{name} ({chip})" if name and chip else name or chip
+    return f"{who}{cores}" if who else ""
+
+
+def _download_links(source: Source) -> Iterator[str]:
+    links = [
+        f'<a href="downloads/{quote(source.name)}/{quote(path.name)}" download>'
+        f"{html.escape(_download_title(source, path))}</a>"
+        for path in sorted(source.downloads, key=lambda p: p != source.executed)
+    ]
+    if links:
+        yield f'<p class="downloads">Download: {" · ".join(links)}</p>'
+
+
+def _download_title(source: Source, path: Path) -> str:
+    return "executed notebook" if path == source.executed else plain(path.name)
 
 
 def _failing_cell(book: dict, index: int | None) -> Iterator[str]:

@@ -10,16 +10,14 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
-import jinja2
-
-from helpers import pages, status
-from helpers.progress import duration
-from helpers.status import NotebookStatus, RunError, RunStatus
+from helpers import front, pages, safe, single, status
+from helpers.pages import Source
+from helpers.status import RunError, RunStatus
 
 SITE = Path(__file__).resolve().parent / "site"
-RESULTS = (".json", ".svg", ".png", ".txt", ".csv")  # what a reader may download
 OUTSIDE = re.compile(
     r"<(?:script|img|iframe|source|link)\b[^>]*?\b(?:src|href)\s*=\s*[\"']?"
     r"((?:https?:)?//[^\"'\s>]+)",
@@ -38,14 +36,44 @@ def build(folder: str | Path) -> Path:
     """
     folder = Path(folder).resolve()
     run = status.load(folder)
+    return write(run, sources(folder, run), folder / "site")
+
+
+def sources(folder: Path, run: RunStatus) -> list[Source]:
+    """What there is to show of a run's notebooks, in its order."""
+    return [Source(n, folder / n.name, run.machine) for n in run.notebooks]
+
+
+def write(run: RunStatus, notebooks: Sequence[Source], site: Path) -> Path:
+    """Write a site of notebooks, perhaps of several machines; returns its first page.
+
+    Parameters
+    ----------
+    run
+        What the first page says of the whole: verdict, profile, start, warnings.
+    notebooks
+        Their names are different: each is a page.
+    site
+        The folder to write; what is in it goes away when the new site is complete.
+    """
     with tempfile.TemporaryDirectory(prefix="series-site-") as temporary:
         source, built = Path(temporary, "source"), Path(temporary, "site")
-        _write_source(folder, run, source)
+        _write_source(run, notebooks, source)
         _sphinx(source, built)
         _refuse_outside(built)
-        shutil.rmtree(folder / "site", ignore_errors=True)
-        shutil.move(built, folder / "site")
-    return folder / "site" / "index.html"
+        shutil.rmtree(site, ignore_errors=True)
+        shutil.move(built, site)
+    return site / "index.html"
+
+
+def single_files(index: Path) -> list[Path]:
+    """From a complete site, one file a notebook to send by mail, in ``single/``."""
+    site = index.parent
+    to = site.parent / "single"
+    shutil.rmtree(to, ignore_errors=True)
+    to.mkdir()
+    names = sorted(path.name for path in (site / "downloads").glob("*"))
+    return [single.write(site / f"{name}.html", to / f"{name}.html") for name in names]
 
 
 def outside_requests(site: Path) -> dict[str, list[str]]:
@@ -57,120 +85,42 @@ def outside_requests(site: Path) -> dict[str, list[str]]:
     return {page: addresses for page, addresses in found.items() if addresses}
 
 
-def _write_source(folder: Path, run: RunStatus, source: Path) -> None:
-    """What Sphinx reads: the index, a notebook a page, figures and downloads."""
+def _write_source(run: RunStatus, notebooks: Sequence[Source], source: Path) -> None:
+    """What Sphinx reads: the first page, a notebook a page, figures and downloads."""
     drawn = source / "extra" / "figures"
     drawn.mkdir(parents=True)
     figures = pages.Figures(drawn, "figures")
-    written = [n.name for n in run.notebooks if _write_page(folder, n, source, figures)]
-    index = _index(run, written, _main_chart(run, figures))
-    (source / "index.md").write_text(index, encoding="utf-8", errors="replace")
+    shown = {n.name: _write_page(n, source, figures) for n in notebooks}
+    for name, text in front.write(run, notebooks, shown, figures).items():
+        path = source / f"{name}.md"
+        path.write_text(text, encoding="utf-8", errors="replace")
 
 
 def _write_page(
-    folder: Path, notebook: NotebookStatus, source: Path, figures: pages.Figures
-) -> bool:
-    """Write one notebook's page and downloads; is there anything to show?"""
-    executed = folder / notebook.name / f"{notebook.name}.ipynb"
+    notebook: Source, source: Path, figures: pages.Figures
+) -> dict[str, str] | None:
+    """Write one notebook's page and downloads; what it offers to the first page.
+
+    None if there is nothing to show.
+    """
     try:
-        book = json.loads(executed.read_text(encoding="utf-8", errors="replace"))
-    except (OSError, ValueError):
-        return False
-    page = pages.prepare(book, notebook, figures)
+        text = notebook.executed.read_text(encoding="utf-8", errors="replace")
+        page = pages.prepare(json.loads(text), notebook, figures)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None  # no notebook, or half a one: the first page gives the verdict
     target = source / f"{notebook.name}.ipynb"
     target.write_text(json.dumps(page), encoding="utf-8")
     downloads = source / "extra" / "downloads" / notebook.name
     downloads.mkdir(parents=True)
-    for path in executed.parent.iterdir():
-        if path.suffix in RESULTS or path == executed:
-            shutil.copy(path, downloads)
-    return True
-
-
-def _main_chart(run: RunStatus, figures: pages.Figures) -> dict | None:
-    """The first figure of a results notebook; else the first of the run."""
-    titles = {notebook.name: _title(notebook) for notebook in run.notebooks}
-    with_figure = [name for name in titles if name in figures.first]
-    results = [name for name in with_figure if name.endswith("_results")]
-    for name in results + with_figure:
-        return figures.first[name] | {"title": titles[name]}
-    return None
-
-
-def _index(run: RunStatus, written: list[str], chart: dict | None) -> str:
-    counts = ", ".join(f"{count} {name}" for name, count in run.count().items())
-    state = "" if run.state == "finished" else f" ({run.state})"
-    good = run.good and run.state == "finished"
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(SITE),
-        autoescape=True,
-        finalize=_shown,
-        undefined=jinja2.StrictUndefined,
-    )
-    return environment.get_template("index.md.j2").render(
-        title="AI on AWS silicon: what this run found",
-        fence=jinja2.filters.Markup(pages.FENCE),
-        run=run,
-        kind="good" if good else "bad",
-        mark="✓" if good else "✗",
-        summary=f"{counts}{state}",
-        started=run.started[:16].replace("T", " "),
-        total=duration(sum(n.seconds or 0.0 for n in run.notebooks)),
-        rows=[_row(notebook, written) for notebook in run.notebooks],
-        machine=_machine_rows(run.machine),
-        chart=chart,
-    )
-
-
-def _shown(value):
-    """A run's text inside a raw block: clean, and unable to end the block."""
-    if not isinstance(value, str) or hasattr(value, "__html__"):
-        return value
-    return pages.plain(value).replace("`", "'").replace("\n", " ")
-
-
-def _row(notebook: NotebookStatus, written: list[str]) -> dict:
-    return {
-        "page": notebook.name if notebook.name in written else "",
-        "title": _title(notebook),
-        "kind": pages.kind(notebook.status),
-        "mark": pages.mark(notebook.status),
-        "status": notebook.status,
-        "took": duration(notebook.seconds),
-        "expected": duration(notebook.expected),
-        "reason": notebook.reason,
-    }
-
-
-def _title(notebook: NotebookStatus) -> str:
-    """The title with the notebook's number, as its page has it."""
-    number = notebook.name.partition("_")[0]
-    numbered = number.isdigit() and not notebook.title.startswith(number)
-    return f"{number} · {notebook.title}" if numbered else notebook.title
-
-
-def _machine_rows(machine: dict) -> list[tuple[str, str]]:
-    return [
-        (name.replace("_", " ").capitalize().replace("gib", "(GiB)"), _said(value))
-        for name, value in machine.items()
-        if value not in ("", [], {})
-    ]
-
-
-def _said(value) -> str:
-    match value:
-        case dict():
-            return ", ".join(f"{name} {version}" for name, version in value.items())
-        case list() | tuple():
-            return ", ".join(map(str, value))
-        case float():
-            return f"{value:.1f}"
-    return str(value)
+    for path in notebook.downloads:
+        shutil.copy(path, downloads)
+    return pages.tagged(page, "index")
 
 
 def _sphinx(source: Path, built: Path) -> None:
     options: list[str | Path] = ["-q", "-b", "html", "-c", SITE]
     options += ["-D", f"html_extra_path={source / 'extra'}"]
+    options += ["-D", f"trusted_html={safe.TRUSTED}"]
     done = subprocess.run(
         [sys.executable, "-m", "sphinx", *options, source, built],
         stdout=subprocess.PIPE,

@@ -2,7 +2,7 @@
 
 project = "AI on AWS silicon"
 author = ""
-extensions = ["myst_nb", "helpers.mathml"]
+extensions = ["myst_nb", "helpers.mathml", "helpers.safe"]
 exclude_patterns = ["extra"]
 nb_execution_mode = "off"  # the runner has executed; the report only shows
 nb_merge_streams = True
@@ -17,9 +17,12 @@ html_title = project
 html_show_sphinx = False
 html_show_copyright = False
 html_copy_source = False
+html_use_index = False
+html_show_search_summary = False  # would fetch pages, which a file cannot
 html_last_updated_fmt = None
 html_static_path = ["static"]
 html_css_files = ["site.css"]
+html_js_files = ["site.js"]
 html_context = {"default_mode": "auto"}  # the reader's preference
 html_theme_options = {
     "use_download_button": False,  # each page links the executed notebook itself

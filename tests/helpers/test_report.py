@@ -1,98 +1,22 @@
-import base64
-import html
+"""The site of a run: complete, offline, and safe whatever the run says."""
+
 import re
 
-import nbformat
+import made_run
 import pytest
-from nbformat.v4 import new_code_cell, new_markdown_cell, new_output
+from bs4 import BeautifulSoup
+from made_run import ALT, EVIL, SVG
 
-from helpers import pages, report, status
+from helpers import front, ladders, pages, report, safe, status
 from helpers.mathml import mathml
-from helpers.status import NotebookStatus, RunError, RunStatus
-
-EVIL = "<script>alert(1)</script>"
-SVG = "<svg xmlns='http://www.w3.org/2000/svg'><path d='M0 0h9v9'/></svg>"
-ALT = 'Eager gives 12 images/s & "compiled" <30>.'
-
-
-def result(data, metadata=None):
-    return new_output("execute_result", data=data, metadata=metadata or {})
-
-
-def cell(source, *outputs, state="completed"):
-    made = new_code_cell(source, outputs=list(outputs))
-    made.metadata["papermill"] = {"status": state}
-    return made
-
-
-def failed_cell():
-    trace = ["\x1b[31mIndexError\x1b[0m", f"list index {EVIL}"]
-    error = new_output("error", ename="IndexError", evalue=EVIL, traceback=trace)
-    return cell(f"values[10]  # {EVIL} ``` ``````````````", error, state="failed")
-
-
-GOOD_CELLS = [
-    new_markdown_cell(
-        "# 01 · Good\n\nYou will be able to\n\n- read $a^2$\n\n$$\\frac{1}{2}$$"
-    ),
-    cell("chart", result({"image/svg+xml": SVG}, {"image/svg+xml": {"alt": ALT}})),
-    cell("png", result({"image/png": base64.b64encode(b"\x89PNG").decode()})),
-    cell("bad png", result({"image/png": "%%%not base64"})),
-    cell(
-        "html", result({"text/html": f"<b onclick='x'>kept</b>{EVIL}<img src=//e.e/x>"})
-    ),
-    cell("markdown", result({"text/markdown": f"**bold** {EVIL}"})),
-    cell("script", result({"application/javascript": "alert(1)", "text/plain": EVIL})),
-    cell("text", new_output("stream", text=f"\x1b[32mok\x1b[0m {EVIL} \x00 \ud800")),
-    cell("long", new_output("stream", text="z" * 1_000_000)),
-    new_markdown_cell(
-        "<details><summary>Solution</summary>\n\n```python\nx = 1\n```\n\n</details>"
-    ),
-]
-BAD_CELLS = [
-    new_markdown_cell("# 02 · Bad\n\nText."),
-    failed_cell(),
-    cell("never = 1", state="pending"),
-]
-
-
-def entry(name, **fields):
-    return NotebookStatus(
-        name=name,
-        title=f"{name[:2]} · A {name[3:]} one",
-        path="",
-        parameters={},
-        **fields,
-    )
+from helpers.pages import Source
+from helpers.status import RunError, RunStatus
 
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
     """The site of a run with one good, one bad and one skipped notebook."""
-    folder = tmp_path_factory.mktemp("run")
-    for name, cells in (("01_good", GOOD_CELLS), ("02_bad", BAD_CELLS)):
-        (folder / name).mkdir()
-        book = nbformat.v4.new_notebook(cells=cells)
-        text = nbformat.writes(book).encode("utf-8", "backslashreplace")
-        (folder / name / f"{name}.ipynb").write_bytes(text)
-        (folder / name / "race.json").write_text("{}")
-    run = RunStatus(
-        id="r",
-        profile="quick",
-        parameters={},
-        deadline=1.0,
-        started="2026-11-30T22:50:04+00:00",
-        machine={"chip": "x86-64", "name": EVIL, "versions": {"numpy": "2"}},
-        state="finished",
-        notebooks=[
-            entry("01_good", status="passed", seconds=61.0, expected=50.0),
-            entry("02_bad", status="failed", reason=f"cell 2: {EVIL}", failing_cell=1),
-            entry("03_needs", status="skipped", reason="needs x, not installed here"),
-        ],
-    )
-    run.notebooks[2].title = f"03 {EVIL} ``` ``````````````````"
-    status.save(folder, run)
-    return report.build(folder).parent
+    return report.build(made_run.write(tmp_path_factory.mktemp("run"))).parent
 
 
 def page(site, name):
@@ -134,11 +58,47 @@ def test_an_image_that_cannot_be_read_is_said(site):
     assert "an image that cannot be read" in page(site, "01_good")
 
 
-def test_the_main_chart_is_on_the_first_page(site):
+def test_the_first_page_has_both_ladders_or_says_why_not(site):
     index = page(site, "index")
-    assert 'src="figures/01_good-1.svg"' in index
-    assert f'alt="{ALT}"' in html.unescape(index)
-    assert "&lt;30&gt;" in index
+    assert 'src="figures/ladder-resnet-50-1.svg"' in index
+    drawn = (site / "figures" / "ladder-resnet-50-1.svg").read_text()
+    assert len(drawn) < 1_000_000
+    alt = re.search(r'ladder-resnet-50-1.svg" alt="([^"]*)"', index)[1]
+    assert "measured on" in alt
+    assert "Published on another machine" in alt
+    assert "$x_" in alt
+    assert "No notebook of this run raced ViT" in index
+
+
+def test_a_result_that_cannot_be_read_is_said(site):
+    assert "02_bad/cut.race.json: the file is not a complete" in page(site, "index")
+
+
+def test_the_first_page_has_the_kernel_table(site):
+    index = page(site, "index")
+    assert index.index("The kernels") < index.index("<td>predicted")
+    assert "<th></th>" not in index
+
+
+def test_the_ladder_of_the_results_notebook_is_preferred(tmp_path):
+    sources = []
+    for name, model, steps in (
+        ("10_memory", "vit", ("eager", "a", "b")),
+        ("16_graviton_results", "vit", ("eager", "c")),
+        ("16_graviton_results", "resnet18_64px", ("eager", "d")),
+        ("11_compile", "resnet50", ("eager", "e")),
+    ):
+        folder = tmp_path / name
+        folder.mkdir(exist_ok=True)
+        made_run.save_race(folder, model, made_run.race(model, *steps))
+        sources.append(Source(made_run.entry(name), folder, {}))
+    found, problems = ladders.find(sources)
+    assert [(ladder.family, ladder.notebook) for ladder in found] == [
+        ("ResNet-50", "16_graviton_results"),
+        ("ViT", "16_graviton_results"),
+    ]
+    assert "Published" not in found[0].chart.alt  # not of the small stand-in
+    assert problems == []
 
 
 @pytest.mark.parametrize("name", ["index", "01_good", "02_bad"])
@@ -146,7 +106,7 @@ def test_what_a_run_says_is_escaped(site, name):
     text = page(site, name)
     assert EVIL not in text
     assert "onclick" not in text
-    assert "//e.e/x" not in text.replace("&lt;img src=//e.e/x", "")
+    assert not re.search("<[^>]*//e.e/", text)
     assert "alert(1)" in text  # it is shown, as text
 
 
@@ -158,9 +118,26 @@ def test_text_of_a_run_is_cut_and_cleaned(site):
     assert "\x1b" not in text
 
 
+def test_html_in_markdown_is_harmless_and_code_is_untouched(site):
+    text = page(site, "01_good")
+    body = text[
+        text.index(
+            "From Markdown</h2>" if "From Markdown</h2>" in text else "From Markdown<a"
+        ) :
+    ]
+    assert "&lt;script>alert(1)&lt;/script>" in body
+    assert "&lt;img src=" in body
+    assert "<iframe" not in body
+    assert "onclick" not in body
+    assert "<b>bold</b>" in body
+    assert "an image that is not here: a photo" in body
+    assert "&lt;kept&gt;" in body
+    assert "<details open>" in body
+
+
 def test_formulas_are_mathml_without_script(site):
     text = page(site, "01_good")
-    assert text.count("<math ") == 2
+    assert text.count("<math ") == 3
     assert "<mfrac>" in text
     assert not re.search("<script[^>]*mathjax", text, re.IGNORECASE)
 
@@ -191,12 +168,13 @@ def test_executed_notebooks_and_results_can_be_downloaded(site):
     for name in ("01_good", "02_bad"):
         assert f'href="downloads/{name}/{name}.ipynb"' in page(site, name)
         assert (site / "downloads" / name / f"{name}.ipynb").is_file()
-        assert (site / "downloads" / name / "race.json").is_file()
+        assert (site / "downloads" / name / "numbers.json").is_file()
+        assert f'href="downloads/{name}/numbers.json"' in page(site, name)
 
 
 def test_solutions_are_folded(site):
     text = page(site, "01_good")
-    details = text[text.index("<details>") : text.index("</details>")]
+    details = text[text.index("<details open>") : text.index("</details>")]
     assert "<summary>Solution</summary>" in details
     assert "highlight" in details
 
@@ -208,7 +186,7 @@ def test_a_folder_without_run_is_one_clear_error(tmp_path):
 
 def test_a_partial_run_has_a_site(tmp_path):
     run = RunStatus("r", "quick", {}, 1.0, "2026-11-30T22:50:04", machine={})
-    run.notebooks = [entry("01_never")]
+    run.notebooks = [made_run.entry("01_never")]
     status.save(tmp_path, run)
     text = report.build(tmp_path).read_text(encoding="utf-8")
     assert "1 not run (interrupted)" in text
@@ -216,5 +194,35 @@ def test_a_partial_run_has_a_site(tmp_path):
 
 def test_harmless_keeps_tables():
     table = "<table class='dataframe'><tr><th scope='row'>a</th></tr></table>"
-    assert "dataframe" in pages.harmless(table)
-    assert "<th scope=" in pages.harmless(table)
+    assert "dataframe" in safe.harmless(table)
+    assert "<th scope=" in safe.harmless(table)
+
+
+def test_a_site_of_two_machines_says_which_is_whose(tmp_path):
+    run = RunStatus("r", "quick", {}, 1.0, "2026-11-30T22:50:04", machine={})
+    names, chips = ("01_good", "07_other"), ("inferentia2", "graviton4")
+    sources = [
+        Source(made_run.entry(name), tmp_path, {"chip": chip, "cores": 4})
+        for name, chip in zip(names, chips, strict=True)
+    ]
+    shown, figures = dict.fromkeys(names), pages.Figures(tmp_path, "figures")
+    index = front.write(run, sources, shown, figures)["index"]
+    assert "on inferentia2, 4 cores; graviton4, 4 cores" in " ".join(index.split())
+    assert index.index("Notebooks 01:") < index.index("<td>inferentia2</td>")
+    assert index.index("Notebooks 07:") < index.index("<td>graviton4</td>")
+
+
+def test_one_file_a_notebook_needs_no_other_file(site):
+    path, other = report.single_files(site / "index.html")
+    assert (path.name, other.name) == ("01_good.html", "02_bad.html")
+    soup = BeautifulSoup(path.read_text(encoding="utf-8"), "html.parser")
+    images = soup.select("article img")
+    assert images[0]["alt"] == ALT
+    assert images[0]["src"].startswith("data:image/svg+xml;base64,")
+    loads = [tag.get("src") or tag.get("href") for tag in soup.select("[src], link")]
+    assert all(address.startswith("data:") for address in loads)
+    styles = "".join(style.text for style in soup.select("style"))
+    assert "--pst-color" in styles
+    assert not re.search(r"url\((?!['\"]?(data:|#))|@import", styles)
+    assert [a["href"] for a in soup.select("a[href]") if a["href"][0] != "#"] == []
+    assert [script for script in soup.select("script") if "alert" in script.text] == []
