@@ -5,7 +5,9 @@ is installed, so this file uses the standard library only and imports no sibling
 A second call finds that nothing changed and ends at once.
 """
 
+import contextlib
 import hashlib
+import os
 import shutil
 import subprocess
 import sys
@@ -19,6 +21,8 @@ ROOT = Path(__file__).resolve().parent.parent
 PYTHONS = ((3, 11), (3, 13))  # first and last minor version that every pin has
 CPU_INDEX = "https://download.pytorch.org/whl/cpu"
 PROBE_SECONDS = 3
+PROGRESS_SECONDS = 30
+STALLED_SECONDS = 600  # pip itself gives a silent server up long before
 # installed size and a margin for pip's unpacking, seen on x86-64 on 2026-11-30
 NEEDED_GB = {"cpu": 5, "pypi": 13}
 STAMP = "installed-from"
@@ -80,14 +84,19 @@ def check_compiler() -> None:
 
 
 def check_disk(folder: Path, needed_gb: float) -> None:
-    place = next(p for p in [folder, *folder.resolve().parents] if p.exists())
-    free = shutil.disk_usage(place).free / 1e9
+    free = free_gb(folder)
     installed = _size_gb(folder)
     if free + installed < needed_gb:
         raise CannotSetUp(
-            f"{free:.0f} GB free at {place}, about {needed_gb:.0f} GB are needed: "
+            f"{free:.0f} GB free at {folder}, about {needed_gb:.0f} GB are needed: "
             "make room or clone the repository on a larger disk"
         )
+
+
+def free_gb(folder: Path) -> float:
+    """Gigabytes free where `folder` is or would be."""
+    place = next(p for p in [folder, *folder.resolve().parents] if p.exists())
+    return shutil.disk_usage(place).free / 1e9
 
 
 def choose_index(url: str = CPU_INDEX) -> str:
@@ -138,22 +147,34 @@ def _installs(requirements: Path, source: str, editable: bool):
 
 
 def _pip(folder: Path, arguments: list[str]) -> None:
-    """Run pip with its output in a log, and a line of progress every 30 seconds."""
+    """Run pip with its output in a log, and a line of progress every 30 seconds.
+
+    It downloads inside `folder`, so a growing folder means that it still works.
+    """
     log = folder / "install.log"
+    downloads = folder / "downloads"
+    downloads.mkdir(exist_ok=True)
     what = next(a for a in reversed(arguments) if not a.startswith("-"))
     print(f"installing {Path(what).name} into {folder.name} (log: {log})", flush=True)
     start = time.monotonic()
+    grew, size = start, 0.0
     command = [str(python_of(folder)), "-m", "pip", "install", *arguments]
-    with log.open("a") as out, subprocess.Popen(command, stdout=out, stderr=out) as pip:
-        while pip.poll() is None:
-            _wait(pip, 30)
-            if pip.poll() is None:
-                seconds = time.monotonic() - start
-                doing = _last_line(log)
-                print(
-                    f"  {seconds:4.0f} s, {_size_gb(folder):.1f} GB: {doing}",
-                    flush=True,
-                )
+    env = os.environ | {"TMPDIR": str(downloads), "PIP_NO_INPUT": "1"}
+    with (
+        log.open("a") as out,
+        subprocess.Popen(command, stdout=out, stderr=out, env=env) as pip,
+    ):
+        while not _ended(pip, PROGRESS_SECONDS):
+            now = time.monotonic()
+            if (new := _size_gb(folder)) != size:
+                grew, size = now, new
+            print(
+                f"  {now - start:4.0f} s, {size:.1f} GB: {_last_line(log)}", flush=True
+            )
+            if now - grew > STALLED_SECONDS:
+                pip.kill()
+                log.write_text(f"nothing arrived for {now - grew:.0f} s; pip was ended")
+    shutil.rmtree(downloads, ignore_errors=True)
     if pip.returncode:
         tail = "\n".join(log.read_text(errors="replace").splitlines()[-8:])
         raise CannotSetUp(f"pip failed; its last lines:\n{tail}")
@@ -164,18 +185,22 @@ def _last_line(log: Path) -> str:
     return next((line.strip()[:60] for line in reversed(lines) if line.strip()), "")
 
 
-def _wait(process: subprocess.Popen, seconds: float) -> None:
+def _ended(process: subprocess.Popen, seconds: float) -> bool:
     try:
         process.wait(seconds)
     except subprocess.TimeoutExpired:
-        return
+        return False
+    return True
 
 
 def _size_gb(folder: Path) -> float:
-    if not folder.exists():
-        return 0.0
-    files = (p for p in folder.rglob("*") if p.is_file() and not p.is_symlink())
-    return sum(p.stat().st_size for p in files) / 1e9
+    total = 0
+    for path, _, files in os.walk(folder):
+        for name in files:
+            # pip removes its temporary files while they are counted
+            with contextlib.suppress(FileNotFoundError):
+                total += os.lstat(os.path.join(path, name)).st_size
+    return total / 1e9
 
 
 def main(folder: str, requirements: str) -> None:

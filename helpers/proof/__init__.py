@@ -39,7 +39,6 @@ __all__ = [
     "ort_provider",
     "ort_quantised",
     "ort_threads",
-    "package_loaded",
     "packaged",
     "pinned",
     "pinned_threads",
@@ -47,6 +46,5 @@ __all__ = [
     "quantised",
     "tcmalloc_loaded",
     "torch_version",
-    "weight_reorders",
     "weights_kept",
 ]
