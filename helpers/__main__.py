@@ -124,13 +124,14 @@ def gallery(
     run: Annotated[str, typer.Argument(help="a run's folder or id")] = "latest",
     out: Annotated[Path, typer.Option(help="where runs are")] = Path("runs"),
 ) -> None:
-    """Copy the README's pictures out of a run."""
+    """Copy the README's pictures out of a run. Exit status 1 if any is missing."""
     from helpers import gallery as pictures
 
     folder = _folder(run, out)
     status.load(folder)  # or one sentence that there is no run
-    for path in pictures.copy(folder):
-        print(path)
+    written, missing = pictures.copy(folder)
+    print("\n".join([*map(str, written), *(f"missing {what}" for what in missing)]))
+    sys.exit(1 if missing else 0)
 
 
 def main() -> None:
