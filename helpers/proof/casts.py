@@ -17,17 +17,22 @@ def weights_kept() -> Proof:
 
 
 def _casts(fn) -> tuple[int, int]:
-    """How many ``aten::_to_copy`` one call makes: of parameters, and of the rest."""
+    """How many conversions one call makes: of parameters, and of the rest.
+
+    They arrive as ``aten::_to_copy``, under `torch.inference_mode` as ``aten::to``.
+    """
     import torch
     from torch.utils._python_dispatch import TorchDispatchMode
 
+    conversions = (torch.ops.aten._to_copy, torch.ops.aten.to)
     counts = [0, 0]
 
     class Count(TorchDispatchMode):
         def __torch_dispatch__(self, function, types, args=(), kwargs=None):
-            if function is torch.ops.aten._to_copy.default:
+            result = function(*args, **(kwargs or {}))
+            if function.overloadpacket in conversions and result.dtype != args[0].dtype:
                 counts[not isinstance(args[0], torch.nn.Parameter)] += 1
-            return function(*args, **(kwargs or {}))
+            return result
 
     with Count():
         fn()

@@ -23,9 +23,20 @@ def huge_pages(min_mib: float = 8) -> Proof:
     """At least `min_mib` MiB of the process's memory is in transparent huge pages."""
 
     def look(witness: Witness) -> tuple[bool, str]:
-        return witness.huge_mib >= min_mib, f"{witness.huge_mib:.0f} MiB in huge pages"
+        saw = f"{witness.huge_mib:.0f} MiB in huge pages (kernel: {_kernel_mode()})"
+        return witness.huge_mib >= min_mib, saw
 
     return Proof("huge pages", look)
+
+
+KERNEL = Path("/sys/kernel/mm/transparent_hugepage/enabled")
+
+
+def _kernel_mode() -> str:
+    """To whom the kernel gives huge pages: always, to who asks (madvise), never."""
+    text = KERNEL.read_text() if KERNEL.exists() else ""
+    chosen = re.search(r"\[(\w+)\]", text)
+    return chosen[1] if chosen else "has none"
 
 
 def pinned() -> Proof:

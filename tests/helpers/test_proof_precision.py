@@ -117,3 +117,10 @@ def test_look_ups_and_executions_are_told_apart():
     text = Recorded("graviton4-fp32").onednn_text
     assert onednn_log.lookups(text)["convolution"] == 14  # ideep keeps one
     assert sum(p.kind == "convolution" for p in onednn_log.parse(text)) == 20
+
+
+def test_casts_under_inference_mode_are_counted_too(bf16):
+    per_call, _ = bf16
+    with torch.inference_mode():
+        finding = proof.weights_kept()(proof.Witness(per_call))
+    assert finding.saw.startswith("22 weight casts"), finding.saw
