@@ -36,6 +36,9 @@ def run(
     deadline: Annotated[
         float | None, typer.Option(min=1, help="seconds a notebook may take")
     ] = None,
+    run_deadline: Annotated[
+        float | None, typer.Option(min=1, help="seconds the whole run may take")
+    ] = None,
     resume: Annotated[
         str | None, typer.Option(help="repeat what has not passed in this run")
     ] = None,
@@ -48,12 +51,13 @@ def run(
             out=out,
             given=_pairs(parameter or []),
             deadline=deadline,
+            run_deadline=run_deadline,
         )
     else:
-        if notebooks or profile or parameter or deadline:
+        if notebooks or profile or parameter or deadline or run_deadline:
             raise status.RunError(
                 "--resume repeats a run as it was asked for; leave out notebooks, "
-                "--profile, -p and --deadline."
+                "--profile, -p, --deadline and --run-deadline."
             )
         folder = runner.resume(_folder(resume, out))
     _conclude(folder)

@@ -39,8 +39,32 @@ CUT = "\n[cut here: a cell keeps at most {kept:,} characters of {what}]\n"
 PROBE = """{
     "executable": __import__("sys").executable,
     "cpus": sorted(__import__("os").sched_getaffinity(0)),
+    "load": __import__("os").getloadavg(),
+    "versions": {
+        name: str(vars(module)["__version__"])
+        for name, module in sorted(__import__("sys").modules.items())
+        if "." not in name and "__version__" in vars(module)
+    },
     "variables": dict(__import__("os").environ),
 }"""
+# Run in the kernel before the first cell: what a cell prints beyond twice what is kept
+# does not leave the kernel. Messages that wait to be read would fill the memory.
+BOUND = f"""
+def _bound(stream, shell):
+    write, left = stream.write, [0]
+    def bounded(text):
+        if left[0] > 0:
+            write(text[:left[0]])
+        left[0] -= len(text)
+        return len(text)
+    def refill(*_):
+        left[0] = {2 * KEEP_TEXT}
+    shell.events.register("pre_run_cell", refill)
+    stream.write = bounded
+for _stream in (__import__("sys").stdout, __import__("sys").stderr):
+    _bound(_stream, get_ipython())
+del _bound, _stream
+"""
 # Variables that can change a number; the others are nobody's business.
 VARIABLES = (
     *("OMP_", "KMP_", "GOMP_", "MKL_", "OPENBLAS_", "BLIS_", "DNNL_", "ONEDNN_"),
@@ -78,6 +102,7 @@ def _tell(events: Any, **event: Any) -> None:
 def _execute(job: dict, tell: Callable) -> dict:
     """How papermill ended; which cells ran is told by the hooks."""
     end = time.monotonic() + job["deadline"]
+    _Client.tell = tell
     try:
         papermill.execute_notebook(
             _literal(job["input"]),
@@ -109,7 +134,7 @@ def _execute(job: dict, tell: Callable) -> dict:
         return {"how": "dead", "status": _Client.kernel_status}
     except Exception as error:
         return {"how": "broken", "error": f"{type(error).__name__}: {error}"[:2000]}
-    return {"how": "complete", "environment": _Client.environment}
+    return {"how": "complete"}
 
 
 def _literal(path: str) -> str:
@@ -137,7 +162,7 @@ def _executed(tell: Callable, cell: dict, cell_index: int, execute_reply: dict) 
 class _Client(PapermillNotebookClient):
     """papermill's client with this Python, local sockets, and bounded outputs."""
 
-    environment: dict = {}  # noqa: RUF012 - told once, at the end of this process
+    tell: Callable = print  # set before a notebook is executed
     kernel_status: int | None = None
 
     def create_kernel_manager(self):
@@ -148,14 +173,15 @@ class _Client(PapermillNotebookClient):
         return manager
 
     def papermill_execute_cells(self) -> None:
-        _Client.environment["before"] = self._probe()
+        _Client.tell(event="environment", before=self._probe())
+        self.wait_for_reply(self.kc.execute(BOUND, silent=True))
         try:
             super().papermill_execute_cells()
         except DeadKernelError:
             process = self.km.provisioner.process
             _Client.kernel_status = process.poll() if process else None
             raise
-        _Client.environment["after"] = self._probe()
+        _Client.tell(event="environment", after=self._probe())
 
     def _probe(self) -> dict:
         message = self.kc.execute("", silent=True, user_expressions={"probe": PROBE})

@@ -39,8 +39,11 @@ def folder() -> Path:
     return path
 
 
-def save(race: Race, name: str) -> Path:
-    """Write `race` as ``<folder>/<name>.race.json``, complete or not at all."""
+def save(race: Race, name: str, *, into: Path | None = None) -> Path:
+    """Write `race` as ``<folder>/<name>.race.json``, complete or not at all.
+
+    The folder is the running notebook's unless `into` names another.
+    """
     if not re.fullmatch(r"[\w-]{1,100}", name):
         raise ValueError(
             f"{name!r} is no name for a file: use letters, digits, _ and -"
@@ -56,7 +59,7 @@ def save(race: Race, name: str) -> Path:
     if not measured:
         raise BadResult(f"{name}: no step was measured, so there is nothing to save")
     measured[0][0]["absent"] = absent
-    path = folder() / f"{name}{SUFFIX}"
+    path = (into or folder()) / f"{name}{SUFFIX}"
     with tempfile.TemporaryDirectory(dir=path.parent) as scratch:
         draft = Path(scratch) / path.name
         suite = pyperf.BenchmarkSuite([_benchmark(*entry) for entry in measured])

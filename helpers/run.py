@@ -6,15 +6,17 @@ truth is the runner's own status.json. The same from a shell: ``python -m helper
 """
 
 import json
+import math
 import os
 import signal
+import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from helpers import machine, plan, status, supervise
+from helpers import machine, plan, reserve, status, supervise
 from helpers.progress import Progress
 from helpers.status import NotebookStatus, RunError, RunStatus
 
@@ -34,6 +36,7 @@ def start(
     out: str | Path = "runs",
     given: dict[str, Any] | None = None,
     deadline: float | None = None,
+    run_deadline: float | None = None,
 ) -> Path:
     """Execute notebooks one after the other; nothing starts if a parameter is wrong.
 
@@ -51,6 +54,8 @@ def start(
         Further parameters; every notebook must have them.
     deadline
         Seconds a notebook may take; by default a limit of the profile.
+    run_deadline
+        Seconds all notebooks together may take; what is then left is not run.
 
     Returns
     -------
@@ -74,6 +79,7 @@ def start(
         profile=profile,
         parameters=given,
         deadline=deadline or DEADLINES[profile],
+        run_deadline=run_deadline,
         started=_now(),
         machine=machine.describe().as_dict(),
         notebooks=entries,
@@ -137,26 +143,60 @@ def _carry_out(folder: Path, run: RunStatus) -> Path:
         for name in THREADS
         if name in os.environ
     ]
-    with status.lock(folder), _signals():
+    with status.lock(folder), _signals(), reserve.held(folder):
         status.save(folder, run)
         _point_latest_to(folder)
         progress = Progress(run)
         for warning in run.warnings:
             progress.say(f"! {warning}")
         try:
-            for notebook in run.notebooks:
-                _one(folder, run, notebook, progress)
+            _all(folder, run, progress)
             run.state = "finished"
         except Interrupted:
             run.state = status.INTERRUPTED
             progress.say(f"Continue with: python -m helpers run --resume {run.id}")
+        except OSError as problem:
+            raise _ended_early(folder, run, problem) from problem
         run.finished = _now()
         status.save(folder, run)
     return folder
 
 
+def _all(folder: Path, run: RunStatus, progress: Progress) -> None:
+    end = time.monotonic() + (run.run_deadline or math.inf)
+    for notebook in run.notebooks:
+        left = end - time.monotonic()
+        if left <= 0 and notebook.status not in status.GOOD:
+            limit = f"the run's deadline of {run.run_deadline:g} s"
+            notebook.status, notebook.reason = status.NOT_RUN, f"{limit} had passed"
+            progress.end(notebook)
+            continue
+        _one(folder, run, notebook, progress, left)
+
+
+def _ended_early(folder: Path, run: RunStatus, problem: OSError) -> RunError:
+    """The disk is full, or cannot be written any more: keep what there is."""
+    reserve.release(folder)
+    run.state, run.finished = status.INTERRUPTED, _now()
+    why = f"the runner could not write: {problem.strerror}"
+    run.warnings.append(f"the run ended early: {why}")
+    for notebook in run.notebooks:
+        if notebook.status == status.RUNNING:
+            notebook.status, notebook.reason = status.CRASHED, why
+    with suppress(OSError):  # then the status before this one stays, and is valid
+        status.save(folder, run)
+    return RunError(
+        f"The run ended early, {why} (in {folder}). When it can be written again: "
+        f"python -m helpers run --resume {run.id}"
+    )
+
+
 def _one(
-    folder: Path, run: RunStatus, notebook: NotebookStatus, progress: Progress
+    folder: Path,
+    run: RunStatus,
+    notebook: NotebookStatus,
+    progress: Progress,
+    left: float,
 ) -> None:
     if notebook.status in status.GOOD:
         progress.end(notebook)
@@ -165,7 +205,7 @@ def _one(
     notebook.status, notebook.started = status.RUNNING, _now()
     status.save(folder, run)
     progress.begin(notebook)
-    job, outcome = _job(folder, run, notebook), supervise.Outcome()
+    job, outcome = _job(folder, run, notebook, left), supervise.Outcome()
 
     def follow() -> None:
         notebook.cells, notebook.cells_run = len(outcome.code_cells), len(outcome.done)
@@ -179,16 +219,20 @@ def _one(
         _keep_executed(job, outcome, notebook)
         progress.end(notebook)
         raise
-    notebook.status, notebook.reason = supervise.verdict(outcome, job)
-    notebook.failing_cell = outcome.failing_cell
-    notebook.seconds = round(outcome.seconds, 3)
-    _keep_executed(job, outcome, notebook)
-    _keep_environment(job, outcome, run)
-    status.save(folder, run)
+    with _undisturbed():  # a verdict is saved with its notebook, or neither is
+        verdict, reason = supervise.verdict(outcome, job)
+        notebook.reason, notebook.failing_cell = reason, outcome.failing_cell
+        notebook.seconds = round(outcome.seconds, 3)
+        _keep_executed(job, outcome, notebook, verdict)
+        _keep_environment(job, outcome, run)
+        notebook.status = verdict
+        status.save(folder, run)
     progress.end(notebook)
 
 
-def _job(folder: Path, run: RunStatus, notebook: NotebookStatus) -> supervise.Job:
+def _job(
+    folder: Path, run: RunStatus, notebook: NotebookStatus, left: float
+) -> supervise.Job:
     place = folder / notebook.name
     _set_aside(place)
     place.mkdir()
@@ -199,7 +243,7 @@ def _job(folder: Path, run: RunStatus, notebook: NotebookStatus) -> supervise.Jo
         output=place / f".{notebook.name}.running.ipynb",
         folder=place,
         parameters=notebook.parameters,
-        deadline=run.deadline,
+        deadline=min(run.deadline, left),
         environment=os.environ
         | {
             "SERIES_RESULTS": str(place),
@@ -221,23 +265,19 @@ def _set_aside(place: Path) -> None:
 
 
 def _keep_executed(
-    job: supervise.Job, outcome: supervise.Outcome, notebook: NotebookStatus
+    job: supervise.Job,
+    outcome: supervise.Outcome,
+    notebook: NotebookStatus,
+    verdict: str = status.INTERRUPTED,
 ) -> None:
     """Save the executed notebook with the truth in its metadata.
 
     papermill marks every cell "completed" after a dead kernel or a timeout.
     """
-    try:
-        book = json.loads(job.output.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        book = json.loads(job.input.read_text(encoding="utf-8"))  # not even one save
-    book["cells"] = [c for c in book["cells"] if MARK not in _tags(c)]
-    for index in outcome.code_cells:
-        metadata = book["cells"][index]["metadata"]
-        metadata.setdefault("papermill", {})["status"] = outcome.cell_state(index)
+    book = _executed(job, outcome)
     book["metadata"].pop("papermill", None)
     book["metadata"]["series_run"] = {
-        "status": notebook.status,
+        "status": verdict,
         "reason": notebook.reason,
         "failing_cell": notebook.failing_cell,
         "parameters": notebook.parameters,
@@ -247,6 +287,19 @@ def _keep_executed(
     (job.folder / "job.json").unlink(missing_ok=True)
 
 
+def _executed(job: supervise.Job, outcome: supervise.Outcome) -> dict:
+    """What papermill saved, if it is whole; else the notebook as it was given."""
+    try:
+        book = json.loads(job.output.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return json.loads(job.input.read_text(encoding="utf-8"))
+    book["cells"] = [c for c in book["cells"] if MARK not in _tags(c)]
+    for index in outcome.code_cells:
+        metadata = book["cells"][index]["metadata"]
+        metadata.setdefault("papermill", {})["status"] = outcome.cell_state(index)
+    return book
+
+
 def _tags(cell: dict) -> list[str]:
     return cell["metadata"].get("tags", [])
 
@@ -254,7 +307,7 @@ def _tags(cell: dict) -> list[str]:
 def _keep_environment(
     job: supervise.Job, outcome: supervise.Outcome, run: RunStatus
 ) -> None:
-    seen = {"machine": run.machine, "kernel": outcome.end.get("environment", {})}
+    seen = {"machine": run.machine, "kernel": outcome.environment}
     status.write(job.folder / "environment.json", json.dumps(seen, indent=1))
 
 
@@ -273,23 +326,35 @@ def _expected(folder: Path, run: RunStatus, notebook: NotebookStatus) -> float |
     return None
 
 
+WATCHED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
 @contextmanager
 def _signals() -> Iterator[None]:
     """Ctrl-C, SIGTERM and SIGHUP end the run in order; a second one changes nothing."""
-    watched = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
     def interrupt(number, frame):
-        for each in watched:
+        for each in WATCHED:
             signal.signal(each, signal.SIG_IGN)
         raise Interrupted(number)
 
     supervise.adopt_orphans()
-    old = {number: signal.signal(number, interrupt) for number in watched}
+    old = {number: signal.signal(number, interrupt) for number in WATCHED}
     try:
         yield
     finally:
         for number, handler in old.items():
             signal.signal(number, handler)
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Signals wait until the block is done."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, WATCHED)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, WATCHED)
 
 
 def _now() -> str:

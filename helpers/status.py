@@ -65,6 +65,7 @@ class RunStatus:
     warnings: list[str] = field(default_factory=list)
     notebooks: list[NotebookStatus] = field(default_factory=list)
     schema: int = SCHEMA
+    run_deadline: float | None = None  # seconds all notebooks together
 
     @property
     def good(self) -> bool:

@@ -46,6 +46,7 @@ class Outcome:
     started: list[int] = field(default_factory=list)
     done: dict[int, str] = field(default_factory=dict)  # cell -> error or ""
     end: dict = field(default_factory=dict)  # the last event
+    environment: dict = field(default_factory=dict)  # of the kernel: before, after
     returncode: int | None = None
     killed: bool = False  # by the outer deadline
     seconds: float = 0.0
@@ -186,6 +187,8 @@ def _note(outcome: Outcome, line: str) -> None:
         case "executed":
             error = "" if event["ok"] else event["error"] or "an error"
             outcome.done[event["cell"]] = error
+        case "environment":
+            outcome.environment |= event
         case "end":
             outcome.end = event
 

@@ -14,6 +14,7 @@ from helpers.plots.ladder import ladder as ladder
 from helpers.plots.pareto import Trade as Trade
 from helpers.plots.pareto import frontier as frontier
 from helpers.plots.pareto import pareto as pareto
+from helpers.plots.power import power as power
 from helpers.plots.prediction import agreement as agreement
 from helpers.plots.prediction import search as search
 from helpers.plots.prediction import versions as versions

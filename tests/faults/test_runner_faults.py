@@ -138,6 +138,36 @@ def test_the_outer_deadline_ends_what_the_inner_one_cannot(make_notebook, run_co
     assert "no end in cell 4 after the deadline of 8 s" in ran["01_stuck"].reason
 
 
+def test_a_run_ends_at_its_deadline(make_notebook, run_command):
+    slow = make_notebook("01_slow", "import time", "time.sleep(600)")
+    ran = run_command(slow, make_notebook("02_b", "x = 1"), "--run-deadline", "10")
+    assert ran.code == 1
+    assert [n.status for n in ran.run.notebooks] == ["timed out", "not run"]
+    assert "the run's deadline of 10 s had passed" in ran["02_b"].reason
+    again = run_command("--resume", "latest", "--run-deadline", "10")
+    assert (again.code, "--resume repeats a run as it was" in again.text) == (2, True)
+
+
+@pytest.mark.parametrize("end", ["x = 1", "1 / 0"])
+def test_the_environment_is_recorded_before_and_after(
+    make_notebook, run_command, read_json, end, monkeypatch
+):
+    monkeypatch.setenv("OMP_NUM_THREADS", "3")
+    monkeypatch.setenv("SECRET_TOKEN", "hidden")
+    change = "import os, numpy\nos.environ['DNNL_VERBOSE'] = '0'"
+    ran = run_command(make_notebook("01_a", change, end))
+    text = (ran.folder / "01_a" / "environment.json").read_text()
+    assert "hidden" not in text
+    seen = read_json(ran.folder / "01_a" / "environment.json")
+    before, after = seen["kernel"]["before"], seen["kernel"]["after"]
+    assert before["variables"]["OMP_NUM_THREADS"] == "3"
+    assert "DNNL_VERBOSE" not in before["variables"]
+    assert after["variables"]["DNNL_VERBOSE"] == "0"
+    assert "numpy" in after["versions"]
+    assert seen["machine"]["versions"]["numpy"] == after["versions"]["numpy"]
+    assert "limits the threads of every notebook" in ran.text
+
+
 def test_no_process_of_a_notebook_survives_it(make_notebook, run_command, tmp_path):
     start = (
         "import subprocess, pathlib\n"
