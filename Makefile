@@ -5,8 +5,9 @@ REQUIREMENTS ?= requirements-graviton.txt
 PROFILE ?= quick
 RUN ?= latest
 CHIP ?= graviton4
-LAB ?= --no-browser --ip 127.0.0.1 --LabApp.news_url=None \
-	--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate
+LAB ?= --no-browser --allow-root --ip 127.0.0.1 --LabApp.news_url=None \
+	--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate \
+	--LabApp.default_url=/lab/tree/00_start_here.ipynb --ServerApp.root_dir=notebooks
 py = $(VENV)/bin/python
 
 .PHONY: environment tutorial test lab report compare check arm clean
@@ -21,7 +22,7 @@ check: environment  ## format, lint, types, spelling, stripped notebooks
 	$(VENV)/bin/ruff check . && $(VENV)/bin/ruff format --check . && $(VENV)/bin/mypy && $(VENV)/bin/codespell && $(VENV)/bin/nbstripout --verify --keep-id notebooks/*.ipynb
 
 lab: environment  ## JupyterLab on this machine, at the first notebook
-	$(VENV)/bin/jupyter lab $(LAB) notebooks/00_start_here.ipynb
+	$(VENV)/bin/jupyter lab $(LAB)
 
 report: environment  ## the HTML site of a run: make report RUN=runs/<id>
 	$(py) -m helpers report $(RUN)

@@ -39,6 +39,8 @@ def write(page: Path, target: Path) -> Path:
     for link in soup.select("a[href]"):
         if not str(link["href"]).startswith(("#", "http:", "https:")):
             link.unwrap()  # leads to a page that is not in this file
+    for block in soup.select("pre"):
+        block["tabindex"] = "0"  # so that a keyboard can scroll it
     head = soup.head
     assert head is not None
     head.append(_element(soup, "style", "\n".join(styles)))
