@@ -49,20 +49,19 @@ PROBE = """{
 }"""
 # Run in the kernel before the first cell: what a cell prints beyond twice what is kept
 # does not leave the kernel. Messages that wait to be read would fill the memory.
+# (Not `write`: IPython puts that back as it was after each cell.)
 BOUND = f"""
-def _bound(stream, shell):
-    write, left = stream.write, [0]
-    def bounded(text):
-        if left[0] > 0:
-            write(text[:left[0]])
-        left[0] -= len(text)
-        return len(text)
-    def refill(*_):
-        left[0] = {2 * KEEP_TEXT}
-    shell.events.register("pre_run_cell", refill)
-    stream.write = bounded
+def _bound(stream):
+    flush, left = stream._flush_buffers, {{}}
+    def bounded():
+        for parent, text in flush():
+            cell = parent.get("msg_id")  # of the request to run it
+            rest = left.get(cell, {2 * KEEP_TEXT})
+            left[cell] = rest - len(text)
+            yield parent, text[:max(rest, 0)]
+    stream._flush_buffers = bounded
 for _stream in (__import__("sys").stdout, __import__("sys").stderr):
-    _bound(_stream, get_ipython())
+    _bound(_stream)
 del _bound, _stream
 """
 # Variables that can change a number; the others are nobody's business.
@@ -113,7 +112,7 @@ def _execute(job: dict, tell: Callable) -> dict:
             language="python",
             progress_bar=False,
             cwd=job["folder"],
-            start_timeout=min(120, job["deadline"]),
+            start_timeout=max(1, int(min(120, job["deadline"]))),
             iopub_timeout=60,
             # nbclient takes 0 for "no limit"
             timeout_func=lambda cell: max(end - time.monotonic(), 0.01),
