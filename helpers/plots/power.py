@@ -34,7 +34,7 @@ def power(
     axes.set_xlabel("runs on either side of the comparison")
     axes.set_ylabel("share called a slow-down (simulated)")
     axes.set_title(title, fontsize=10, loc="left")
-    axes.legend(title="slow-down", fontsize=8, frameon=False)
+    fig.legend(title="slow-down", fontsize=8, frameon=False, loc="outside right center")
     enough = [f"{effect}: {first(runs, s, aim)}" for effect, s in caught.items()]
     return Chart(
         fig,

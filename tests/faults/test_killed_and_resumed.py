@@ -1,12 +1,13 @@
 """The runner is killed again and again, at random moments, and resumed."""
 
+import os
 import random
 import subprocess
 import time
 
 from helpers import status
 
-KILLS = 3  # benchmarks/killed_and_resumed.py does it ten times
+KILLS = int(os.environ.get("SERIES_KILLS", "3"))
 BOOKS = 3
 
 
