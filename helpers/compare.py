@@ -303,10 +303,10 @@ def _contradiction(
     old: list[Entry], new: list[Entry], move: Shift, floor: float
 ) -> str:
     """Was it the baseline that moved? The anchor, though coarser, may say so."""
-    baselines = [
+    before, after = (
         [Entry(e.race, e.heat, e.heat.outcomes[0]) for e in es] for es in (old, new)
-    ]
-    whole = _shift(*baselines, control="anchor", floor=floor)
+    )
+    whole = _shift(before, after, "anchor", floor)
     if whole.direction(floor) == -move.direction(floor) and whole.direction(floor):
         return f"{move} by the baseline, but that moved {whole} by the anchor"
     return ""
