@@ -8,7 +8,7 @@ import time
 from helpers import status
 
 KILLS = int(os.environ.get("SERIES_KILLS", "3"))
-BOOKS = 3
+BOOKS = KILLS + 2  # so that the last kill finds something to kill
 
 
 def started(log):
@@ -23,9 +23,9 @@ def test_nothing_is_lost_and_nothing_that_passed_runs_twice(
     log, runs, moments = tmp_path / "log", tmp_path / "runs", random.Random(9)
     books = [
         make_notebook(
-            f"0{i}_book",
+            f"{i:02}_book",
             "import time; time.sleep(1)",
-            f"with open({str(log)!r}, 'a') as file: print('0{i}_book', file=file)",
+            f"with open({str(log)!r}, 'a') as file: print('{i:02}_book', file=file)",
         )
         for i in range(BOOKS)
     ]
@@ -35,7 +35,8 @@ def test_nothing_is_lost_and_nothing_that_passed_runs_twice(
         runner = subprocess.Popen(command("run", *arguments, "--out", runs))
         while runner.poll() is None and not (runs / "latest").exists():
             time.sleep(0.02)
-        time.sleep(moments.uniform(0.1, 8))
+        time.sleep(moments.uniform(0.1, 6))
+        assert runner.poll() is None, "it ended before it was killed"
         runner.kill()
         runner.wait()
         arguments = ["--resume", "latest"]
