@@ -13,7 +13,8 @@ SITE_ONLY = (
     "link[rel~=next], link[rel~=prev], link[rel~=index], dialog, "
     ".bd-sidebar-primary, .bd-header, .bd-header-article, .prev-next-area, "
     ".prev-next-footer, .pst-async-banner-revealer, #pst-back-to-top, "
-    "#pst-scroll-pixel-helper, .sbt-scroll-pixel-helper, p.downloads"
+    "#pst-scroll-pixel-helper, .sbt-scroll-pixel-helper, p.downloads, "
+    "a.headerlink, i[class*=fa-], svg[class*=fa-]"  # icons need a font
 )
 FONT = re.compile(r"@font-face\s*{[^}]*}|@import[^;]*;")
 ADDRESS = re.compile(r"url\((?!['\"]?(?:data:|#))[^)]*\)")
