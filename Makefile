@@ -4,13 +4,12 @@ VENV ?= .venv
 REQUIREMENTS ?= requirements-graviton.txt
 PROFILE ?= quick
 RUN ?= latest
-CHIP ?= graviton4
 LAB ?= --no-browser --allow-root --ip 127.0.0.1 --LabApp.news_url=None \
 	--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate \
 	--LabApp.default_url=/lab/tree/00_start_here.ipynb --ServerApp.root_dir=notebooks
 py = $(VENV)/bin/python
 
-.PHONY: environment tutorial test lab report compare check arm clean
+.PHONY: environment tutorial test lab report compare check clean
 
 tutorial: environment  ## run the whole series and write its HTML site
 	$(py) -m helpers run --profile $(PROFILE); status=$$?; $(py) -m helpers report; exit $$status
@@ -32,9 +31,6 @@ compare: environment  ## judge two runs: make compare BASE=runs/<id> NEW=runs/<i
 
 environment:
 	@$(PYTHON) helpers/environment.py $(VENV) $(REQUIREMENTS)
-
-arm: environment  ## the Arm test set in an emulated arm64 root (needs root, on Debian)
-	$(py) -m helpers.arm $(CHIP)
 
 clean:  ## remove the environment and everything a run made
 	rm -rf $(VENV) .venv-* runs *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

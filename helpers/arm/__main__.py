@@ -1,7 +1,7 @@
 """Run a command in the emulated root: ``python -m helpers.arm graviton4 COMMAND ...``.
 
-Without a command it runs the Arm test set. The root is built first, where it is not
-there yet. On an aarch64 machine nothing is emulated: the command runs as it is.
+The root is built first, where it is not there yet. On an aarch64 machine nothing is
+emulated: the command runs as it is.
 """
 
 import contextlib
@@ -18,7 +18,6 @@ from helpers.arm import root as arm_root
 from helpers.arm.chips import CHIPS, Chip
 
 ROOT = arm_root.SERIES / ".venv-arm"  # ignored by git and removed by make clean
-TESTS = ["python3", "-m", "pytest", "-q", "tests/arm"]
 TOOLS = ("apt-get", "dpkg-deb", "tar", "unshare", "chroot", "mount")
 BINFMT = Path("/proc/sys/fs/binfmt_misc")
 QEMU = "/usr/bin/qemu-aarch64-static"
@@ -137,8 +136,10 @@ def _binfmt() -> Iterator[None]:
 
 
 def main(arguments: list[str]) -> int:
-    chip, *command = arguments or ["graviton4"]
-    command = command or TESTS
+    chip, *command = arguments or [""]
+    if not command:
+        print("usage: python -m helpers.arm CHIP COMMAND ...", file=sys.stderr)
+        return 2
     if chip not in CHIPS:
         print(f"no chip named {chip!r}; there are {', '.join(CHIPS)}", file=sys.stderr)
         return 2

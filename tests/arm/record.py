@@ -1,4 +1,6 @@
-"""Record what oneDNN prints on emulated Gravitons: ``make arm-recordings``.
+"""Record what oneDNN prints on emulated Gravitons.
+
+``python -m helpers.arm graviton4 python3 tests/arm/record.py`` (and graviton2).
 
 Each recording is one call of ResNet-18 (64 pixels, batch 2) after a first one, with
 ONEDNN_VERBOSE=2; the proofs' unit tests read them on any machine. The first line says
@@ -58,8 +60,9 @@ def main() -> None:
     FOLDER.mkdir(parents=True, exist_ok=True)
     for name in RECORDINGS:
         path = FOLDER / f"onednn-{here.chip}-{name}.txt"
-        versions = f"torch {here.versions['torch']}, ResNet-18 64 px, batch 2, {name}"
-        path.write_text(f"# {here.emulated or here.label()}: {versions}\n{record(name)}")
+        what = f"torch {here.versions['torch']}, ResNet-18 64 px, batch 2, {name}"
+        head = f"# {here.emulated or here.label()}: {what}\n"
+        path.write_text(head + record(name))
         print(path.name, len(path.read_text().splitlines()), "lines", flush=True)
 
 

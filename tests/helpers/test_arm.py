@@ -63,10 +63,15 @@ def test_it_says_what_is_missing_before_it_does_anything(monkeypatch, capfd):
 
 
 def test_a_chip_that_is_not_there_is_named(capfd):
-    assert arm.main(["graviton9"]) == 2
+    assert arm.main(["graviton9", "true"]) == 2
     assert "graviton2, graviton3, graviton4" in capfd.readouterr().err
 
 
 def test_on_arm_nothing_is_emulated(monkeypatch):
     monkeypatch.setattr(arm.platform, "machine", lambda: "aarch64")
     assert arm.main(["graviton4", "sh", "-c", "exit 7"]) == 7
+
+
+def test_without_a_command_it_says_how_it_is_called(capfd):
+    assert arm.main([]) == arm.main(["graviton4"]) == 2
+    assert "usage" in capfd.readouterr().err
