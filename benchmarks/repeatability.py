@@ -28,7 +28,7 @@ def execute(profile: str, model: str) -> Path:
 
 
 def races(folder: Path) -> list[Race]:
-    return [results.load(folder / NOTEBOOK / f"{name}.json") for name in RACES]
+    return [results.load(folder / NOTEBOOK / f"{name}.race.json") for name in RACES]
 
 
 def inside(one: Ratio, other: Ratio) -> bool:
