@@ -99,7 +99,22 @@ def _said(error: Exception) -> str:
 def _unequal(value: Any, expected: Any) -> str:
     if isinstance(expected, str | bytes | bool | dict | set | None):
         return "" if value == expected else f"{_short(value)} is not it"
+    if _ragged(value) or _ragged(expected):  # no array can hold it
+        same = _nested(value) == _nested(expected)
+        return "" if same else f"{_short(value)} is not it"
     return _distant(_array(value), _array(expected), rtol=0.0, atol=0.0)
+
+
+def _ragged(value: Any) -> bool:
+    """A list of lists that have different lengths."""
+    if not isinstance(value, list | tuple):
+        return False
+    lengths = {len(x) if isinstance(x, list | tuple) else -1 for x in value}
+    return len(lengths) > 1 or any(_ragged(item) for item in value)
+
+
+def _nested(value: Any) -> Any:
+    return [_nested(x) for x in value] if isinstance(value, list | tuple) else value
 
 
 def _array(value: Any) -> np.ndarray:

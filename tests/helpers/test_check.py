@@ -100,3 +100,11 @@ def test_no_answer_makes_a_check_raise(answer):
     for expected in (1, 2.5, "x", [1, 2], {"a": 1}, None, np.ones((2, 2))):
         assert isinstance(repr(check.equal(answer, expected)), str)
         assert isinstance(repr(check.close(answer, 1.0)), str)
+
+
+def test_lists_of_different_lengths_are_compared():
+    right = [[4, 4], [3, 2, 2], [1, 1]]
+    assert check.equal([(4, 4), (3, 2, 2), (1, 1)], right).passed
+    assert not check.equal([[4, 4], [3, 3, 1], [1, 1]], right).passed
+    assert not check.equal([[4, 4], [7], [1, 1]], [[4, 4], [3, 4], [1, 1]]).passed
+    assert not check.equal([1, [2]], [1, 2]).passed
