@@ -89,6 +89,11 @@ def images(name: str, batch_size: int, *, seed: int = 1) -> torch.Tensor:
     return _images(batch_size, _known(name).image, seed)
 
 
+def images_like(batch: torch.Tensor, count: int, *, seed: int) -> torch.Tensor:
+    """Seeded images as `images` makes them, of the size of a batch's: to calibrate."""
+    return _images(count, batch.shape[-1], seed)
+
+
 def _images(count: int, side: int, seed: int) -> torch.Tensor:
     return torch.stack([_image(side, seed=seed * 100_003 + i) for i in range(count)])
 

@@ -56,7 +56,9 @@ class CannotEmulate(RuntimeError):
 def check() -> None:
     """Raise CannotEmulate before anything is downloaded or mounted."""
     if os.geteuid() != 0:
-        raise CannotEmulate("binfmt_misc, mounts and chroot need root: sudo make arm")
+        raise CannotEmulate(
+            "binfmt_misc, mounts and chroot need root: run it with sudo"
+        )
     if missing := [tool for tool in TOOLS if not shutil.which(tool)]:
         raise CannotEmulate(
             f"no {', '.join(missing)}: this needs Debian, whose arm64 packages it uses"

@@ -2,7 +2,7 @@
 
 Imitations: QEMU's `max` also has SVE2 where a real Graviton3 has none, and no cache or
 pipeline is modelled. SME is off because no Graviton has it, and because OpenVINO
-computes wrong results with QEMU 7.2's (shared/facts: seen with 2026.4.1).
+computes wrong results with QEMU 7.2's (seen with 2026.4.1, on 2026-11-30).
 """
 
 from dataclasses import dataclass

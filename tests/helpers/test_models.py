@@ -52,3 +52,10 @@ def test_batch_norm_statistics_are_settled():
 
     settled = deviation(models.make("resnet18_64px"))
     assert 0.3 < settled < 3
+
+
+def test_images_like_a_batch_are_those_of_its_size_and_seed():
+    batch = models.images("resnet18_64px", 2)
+    like = models.images_like(batch, 3, seed=7)
+    assert torch.equal(like, models.images("resnet18_64px", 3, seed=7))
+    assert not torch.equal(like[:2], batch)
