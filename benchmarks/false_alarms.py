@@ -88,6 +88,7 @@ def _outcome(name: str, milliseconds: list[float], factor: float) -> Outcome:
         name,
         images=2,
         rounds=[[factor * 1e-3 * m] for m in milliseconds],
+        launches=[len(milliseconds)],
         setup={"build_seconds": 0.0, "first_call_seconds": 0.0},
         drift=Drift(120.0, 1.0),
     )

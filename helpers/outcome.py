@@ -1,9 +1,10 @@
 """What a race found: raw samples and evidence; statistics are computed when read."""
 
 import html
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import chain
+from itertools import chain, islice
 
 import numpy as np
 import pandas as pd
@@ -23,8 +24,9 @@ class Outcome:
     """One step in one heat.
 
     `images` is how many one call handles; `rounds` holds seconds a call, by round;
-    `setup` the seconds of building and of the first call; `failure` the reason why the
-    step has no result, else "".
+    `launches` how many of the rounds each launch of its process took, in their order;
+    `setup` the seconds of building and of the first call, in the first launch;
+    `failure` the reason why the step has no result, else "".
 
     Of a step with several processes a round has one sample, the seconds of its window
     over the calls that all of them did in it, and `windows` has every single call.
@@ -41,12 +43,20 @@ class Outcome:
     failure: str = ""
     processes: int = 1
     windows: list[Window] = field(default_factory=list)
+    launches: list[int] = field(default_factory=list)
 
     def compare(self, outputs: list[np.ndarray], reference: np.ndarray | None) -> None:
         """The drift of the output of each process; the worst is the step's."""
         if reference is not None:
             found = [drift(output, reference[: self.images]) for output in outputs]
+            found += [self.drift] if self.drift else []
             self.drift = min(found, key=lambda d: (d.sqnr_db, d.top1))
+
+    def prove(self, findings: Sequence[Finding]) -> None:
+        """What the proofs saw in another launch: one that failed stays failed."""
+        before = self.findings or findings
+        pairs = zip(before, findings, strict=True)
+        self.findings = tuple(old if not old.holds else new for old, new in pairs)
 
     @property
     def samples(self) -> list[float]:
@@ -89,6 +99,12 @@ class Outcome:
     def rounds_per_image(self) -> list[list[float]]:
         """`rounds` in seconds an image: what steps of any batch size compare by."""
         return [[s / self.images for s in samples] for samples in self.rounds]
+
+    @property
+    def launches_per_image(self) -> list[list[list[float]]]:
+        """`rounds_per_image` of each launch."""
+        rounds = iter(self.rounds_per_image)
+        return [list(islice(rounds, count)) for count in self.launches]
 
     @cached_property
     def interval(self) -> tuple[float, float]:
@@ -156,7 +172,7 @@ class Race:
             against = found.get(over or self.baseline.name)
             if step in found and against:
                 return paired_ratio(
-                    found[step].rounds_per_image, against.rounds_per_image
+                    found[step].launches_per_image, against.launches_per_image
                 )
         return None
 

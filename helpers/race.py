@@ -3,6 +3,7 @@
 First used in notebook 09_graviton_batching.
 """
 
+import math
 import os
 import random
 import re
@@ -27,6 +28,7 @@ def race(
     model: str,
     batch_size: int,
     budget: float = 8.0,
+    launches: int = 1,
     weights: str = "random",
     max_live: int = 6,
     seed: int = 0,
@@ -42,6 +44,10 @@ def race(
         Images a call.
     budget : float
         Seconds of rounds that each step may take, warm-up calls included.
+    launches : int
+        How often every process is started and built anew, each time for a share of the
+        rounds. Processes that run the same code differ, so one launch of a step says
+        little about the next (see `helpers.ratio`).
     weights : {"random", "default"}
         See `helpers.models.make`.
     max_live : int
@@ -55,8 +61,8 @@ def race(
     Race
         A step that fails is an outcome that says why; the others finish.
     """
-    _check(steps, model, batch_size, max_live)
-    entry = _Entry(model, batch_size, weights, budget, random.Random(seed))
+    _check(steps, model, batch_size, max_live, launches)
+    entry = _Entry(model, batch_size, weights, budget, launches, random.Random(seed))
     baseline, *others = steps
     room = max_live - 1 - baseline.processes  # the anchor is one
     groups = _groups(others, room) or [[]]
@@ -102,14 +108,23 @@ class _Entry:
     batch_size: int
     weights: str
     budget: float
+    launches: int
     order: random.Random
 
     def heat(self, steps: list[Step], *, number: int) -> Heat:
-        """Build all steps, alternate their rounds, take their evidence, end them."""
+        """Launch all steps as often as asked; a step that failed is not tried again."""
         field_ = {step.name: self._outcome(step) for step in [ANCHOR, *steps]}
+        for _ in range(self.launches):
+            whole = [s for s in [ANCHOR, *steps] if not field_[s.name].failure]
+            self._launch(whole, field_)
+        anchor = field_.pop(ANCHOR.name)
+        return Heat(number=number, anchor=anchor, outcomes=tuple(field_.values()))
+
+    def _launch(self, steps: list[Step], field_: dict[str, Outcome]) -> None:
+        """Build all steps, alternate their rounds, take their evidence, end them."""
         live: dict[str, Remote | Team] = {}
         try:
-            for step in [ANCHOR, *steps]:
+            for step in steps:
                 self._start(step, field_[step.name], live)
             for name, remote in list(live.items()):
                 with _recorded(field_[name], live):
@@ -122,8 +137,6 @@ class _Entry:
         finally:
             for remote in live.values():
                 remote.end()
-        anchor = field_.pop(ANCHOR.name)
-        return Heat(number=number, anchor=anchor, outcomes=tuple(field_.values()))
 
     def _outcome(self, step: Step) -> Outcome:
         images = step.batch_size or self.batch_size
@@ -143,7 +156,8 @@ class _Entry:
 
     def _build(self, remote: Remote | Team, outcome: Outcome) -> None:
         _say(f"  building {outcome.name}")
-        outcome.setup = remote.build(timeout=BUILD_TIMEOUT)
+        setup = remote.build(timeout=BUILD_TIMEOUT)
+        outcome.setup = outcome.setup or setup
         warm_ups = remote.warm_up(timeout=600, limit=self.budget / 2)
         outcome.warm_ups.extend(warm_ups)
 
@@ -151,6 +165,8 @@ class _Entry:
         counts = {name: _calls_a_round(field_[name]) for name in live}
         rounds = self._how_many([_seconds(field_[n], counts[n]) for n in live])
         _say(f"  {rounds} rounds of {len(live)} steps")
+        for name in live:
+            field_[name].launches.append(0)
         for _ in range(rounds):
             for name in self.order.sample(sorted(live), len(live)):
                 with _recorded(field_[name], live):
@@ -158,11 +174,14 @@ class _Entry:
                     got = live[name].round(counts[name], timeout=limit)
                     field_[name].warm_ups.extend(got["warm_ups"])
                     field_[name].rounds.append(got["samples"])
+                    field_[name].launches[-1] += 1
                     field_[name].windows.extend(got.get("windows", []))
 
     def _how_many(self, seconds: list[float]) -> int:
+        """Of one launch: its share of all."""
         fewest, most = ROUNDS
-        return min(max(int(self.budget / max(seconds, default=1.0)), fewest), most)
+        rounds = min(max(int(self.budget / max(seconds, default=1.0)), fewest), most)
+        return math.ceil(rounds / self.launches)
 
     def _evidence(self, field_: dict[str, Outcome], live: dict) -> None:
         reference = None
@@ -175,7 +194,7 @@ class _Entry:
                 continue
             with _recorded(field_[name], live):
                 field_[name].memory = tuple(remote.memory())
-                field_[name].findings = tuple(remote.prove())
+                field_[name].prove(remote.prove())
                 field_[name].compare(remote.outputs(), reference)
 
 
@@ -209,7 +228,7 @@ def _seconds(outcome: Outcome, count: int) -> float:
     return outcome.warm_ups[-1] * (count + others)
 
 
-def _check(steps, model: str, batch_size: int, max_live: int) -> None:
+def _check(steps, model: str, batch_size: int, max_live: int, launches: int) -> None:
     names = [step.name for step in steps]
     if not steps:
         raise ValueError("a race needs at least one step, its baseline")
@@ -221,6 +240,8 @@ def _check(steps, model: str, batch_size: int, max_live: int) -> None:
         raise ValueError(f"no model named {model!r}; there are {list(models.MODELS)}")
     if batch_size < 1:
         raise ValueError(f"batch_size is {batch_size}; it must be at least 1")
+    if launches < 1:
+        raise ValueError(f"launches is {launches}; it must be at least 1")
     if max_live < 3:
         raise ValueError("max_live must be at least 3: anchor, baseline and one step")
 

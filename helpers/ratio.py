@@ -5,13 +5,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import stats
 
 # Two processes that run the same code differ however long they are timed: their code
 # and memory lie elsewhere. In 54 races of a step with itself (11 ms a call), made in
-# three sessions, the ratios had standard deviations of 1.2 %, 1.7 % and 3.0 %, and were
-# the same in both halves of a race. No number of rounds averages that away, so one race
-# decides nothing that is smaller than this.
-PLACEMENT = 0.03
+# three sessions, the log ratios had standard deviations of 1.2 %, 1.7 % and 3.0 %, and
+# were the same in both halves of a race. No number of rounds averages that away; only
+# launching the processes again does.
+PLACEMENT = 0.025
+KNOWN = 4.0  # degrees of freedom of a measured spread that PLACEMENT is worth
 
 
 @dataclass(frozen=True)
@@ -31,33 +33,56 @@ class Ratio:
         return f"{self.value:.2f}x [{self.low:.2f}, {self.high:.2f}]"
 
 
-def paired_ratio(
-    rounds: Sequence[Sequence[float]], baseline: Sequence[Sequence[float]]
-) -> Ratio:
-    """How many times faster `rounds` are than `baseline`'s rounds of the same race.
+Rounds = Sequence[Sequence[float]]  # seconds a call, by round
 
-    Each round gives one log ratio of medians. The estimate is their Hodges-Lehmann
-    centre and the interval is the signed-rank one, which holds its 95 % for as few as
-    six rounds and shrugs off a round that something else disturbed, widened by
-    `PLACEMENT` at either end. (A percentile bootstrap of six rounds covers less than it
-    says: tests/helpers/test_ratio.py counts it.)
-    Source: Hollander, Wolfe and Chicken, Nonparametric Statistical Methods, ch. 3.
+
+def paired_ratio(launches: Sequence[Rounds], baseline: Sequence[Rounds]) -> Ratio:
+    """How many times faster a step is than the baseline of the same race.
+
+    Each round gives one log ratio of medians, each launch the Hodges-Lehmann centre of
+    its rounds; the estimate is the mean of the launches. Its interval adds two
+    uncertainties in quadrature. That of the rounds is the signed-rank interval of what
+    they differ from their launch's centre by: it holds its 95 % for as few as six
+    rounds and shrugs off a round that something else disturbed. (A percentile
+    bootstrap of six rounds covers less than it says: tests/helpers/test_ratio.py
+    counts it.) That of the launches is Student's, of the variance between them, to
+    which `PLACEMENT` contributes with its `KNOWN` degrees of freedom: of one launch it
+    is all there is.
+    Sources: Hollander, Wolfe and Chicken, Nonparametric Statistical Methods, ch. 3;
+    Smyth 2004, Linear models and empirical Bayes methods, section 3.
 
     Parameters
     ----------
-    rounds, baseline : sequences of rounds, each a sequence of seconds
+    launches, baseline : sequences of launches, each of rounds, each of seconds
         Paired by position; the longer one is cut.
     """
-    pairs = list(zip(rounds, baseline, strict=False))
-    if not pairs:
+    pairs = zip(launches, baseline, strict=False)
+    logs = [found for pair in pairs if len(found := _log_ratios(*pair))]
+    if not logs:
         raise ValueError("no rounds to compare")
-    logs = [math.log(np.median(b) / np.median(r)) for r, b in pairs]
-    centre, low, high = signed_rank_interval(np.array(logs))
+    centres = [signed_rank_interval(launch)[0] for launch in logs]
+    around = np.concatenate([x - c for x, c in zip(logs, centres, strict=True)])
+    _, low, high = signed_rank_interval(around)
+    centre, reach = float(np.mean(centres)), _reach_of_launches(centres)
     return Ratio(
         math.exp(centre),
-        math.exp(low) * (1 - PLACEMENT),
-        math.exp(high) * (1 + PLACEMENT),
+        math.exp(centre - math.hypot(low, reach)),
+        math.exp(centre + math.hypot(high, reach)),
     )
+
+
+def _log_ratios(rounds: Rounds, baseline: Rounds) -> np.ndarray:
+    pairs = zip(rounds, baseline, strict=False)
+    return np.array([math.log(np.median(b) / np.median(r)) for r, b in pairs])
+
+
+def _reach_of_launches(centres: list[float]) -> float:
+    """Half the 95 % interval of the mean of launches, for what differs between them."""
+    count = len(centres)
+    degrees = KNOWN + count - 1
+    seen = float(np.sum((np.array(centres) - np.mean(centres)) ** 2))
+    variance = (KNOWN * PLACEMENT**2 + seen) / degrees
+    return float(stats.t.ppf(0.975, degrees)) * math.sqrt(variance / count)
 
 
 def signed_rank_interval(

@@ -23,7 +23,7 @@ from helpers.proof import Finding
 from helpers.status import RunError
 from helpers.window import Window
 
-SCHEMA = 2
+SCHEMA = 3
 SUFFIX = ".race.json"  # other JSON in a run folder is not a race
 ROOT = Path(__file__).parent.parent
 
@@ -101,6 +101,7 @@ def _note(race: Race, heat: Heat, place: int, outcome: Outcome) -> dict:
         "drift": _finite(outcome.drift),
         "failure": outcome.failure,
         "warm_ups": outcome.warm_ups,
+        "launches": outcome.launches,
     }
 
 
@@ -154,6 +155,7 @@ def _outcome(note: dict, rounds: list[list[float]]) -> Outcome:
         findings=tuple(Finding(**finding) for finding in note["findings"]),
         drift=_drift(note["drift"]),
         failure=note["failure"],
+        launches=note["launches"],
     )
 
 

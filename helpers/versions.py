@@ -19,7 +19,7 @@ from helpers import environment
 PAIRS = {"2.9.1": "0.24.1", "2.10.0": "0.25.0", "2.14.1": "0.29.1", "2.15.0": "0.29.2"}
 # what a worker imports beside torch; the versions are those of this environment,
 # because functions and arrays travel between the two
-SHARED = ("numpy", "cloudpickle", "timm")
+SHARED = ("numpy", "cloudpickle", "timm", "torchao")
 STEM = ".venv-torch-"
 INSPECT_SECONDS = 300
 

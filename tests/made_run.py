@@ -90,6 +90,7 @@ def entry(name, **fields):
 
 def outcome(name, seconds=0.1, **fields):
     rounds = [[seconds, seconds * 1.01] for _ in range(8)]
+    fields.setdefault("launches", [len(rounds)])
     setup = {"build_seconds": 0.0, "first_call_seconds": 0.0}
     fields.setdefault("drift", Drift(100.0, 1.0))
     return Outcome(name, images=8, rounds=rounds, setup=setup, **fields)

@@ -7,7 +7,7 @@ First used in notebook 09_graviton_batching.
 
 from helpers.proof.casts import weights_kept
 from helpers.proof.compilation import compiled, folded, frozen, packaged
-from helpers.proof.int8 import int8_kernels, quantised
+from helpers.proof.int8 import int8_code, int8_kernels, quantised
 from helpers.proof.layers import openvino_int8, openvino_precision, openvino_streams
 from helpers.proof.primitives import fast_math, onednn, primitive_cache
 from helpers.proof.process import huge_pages, pinned, tcmalloc_loaded
@@ -30,6 +30,7 @@ __all__ = [
     "folded",
     "frozen",
     "huge_pages",
+    "int8_code",
     "int8_kernels",
     "onednn",
     "openvino_int8",

@@ -1,15 +1,18 @@
-"""Proofs that a model computes in 8 bit: its graph, and the kernels that ran.
+"""Proofs that a model computes in 8 bit: its graph, its code, the kernels that ran.
 
 First used in notebook 13_graviton_int8.
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 
 from helpers.proof.primitives import WEIGHTED
 from helpers.proof.witness import Proof, Witness
 
 LAYERS = ("aten.conv", "aten.linear")
+CALLS = re.compile(r"torch\.ops\.onednn\.(qconv|qlinear)\w*")
 
 
 def quantised_layers(graph) -> dict[str, int]:
@@ -37,7 +40,7 @@ def quantised_layers(graph) -> dict[str, int]:
 def quantised(min_ops: int = 1) -> Proof:
     """The step's graph has at least so many layers between 8-bit operands.
 
-    It says what the compiler was given, not what it made of it: see `int8_kernels`.
+    It says what the compiler was given, not what it made of it: see `int8_code`.
     """
 
     def look(witness: Witness) -> tuple[bool, str]:
@@ -50,6 +53,23 @@ def quantised(min_ops: int = 1) -> Proof:
         return found >= min_ops, f"{found} of {layers} layers are quantised"
 
     return Proof("quantised", look)
+
+
+def int8_code(min_ops: int = 1) -> Proof:
+    """Inductor's generated code calls oneDNN's quantised layers at least so often.
+
+    It says what will be asked for, not which kernel answers: see `int8_kernels`.
+    """
+
+    def look(witness: Witness) -> tuple[bool, str]:
+        from torch._inductor.codecache import PyCodeCache
+
+        modules = [Path(module.__file__) for module in PyCodeCache.modules]
+        found = Counter(call for m in modules for call in CALLS.findall(m.read_text()))
+        saw = ", ".join(f"{count} {call}" for call, count in sorted(found.items()))
+        return found.total() >= min_ops, f"the code calls {saw or 'no qconv, qlinear'}"
+
+    return Proof("8-bit code", look)
 
 
 def int8_kernels(min_ops: int = 1) -> Proof:

@@ -95,16 +95,24 @@ class Reader:
 
     def run_all(self, name: str) -> list[dict]:
         """Run All Cells by the menu; the code cells as they are then saved."""
-        self.page.locator(".lm-MenuBar-item:has-text('Run')").click()
-        self.page.locator("[data-command='runmenu:run-all']").click()
+        idle = ".jp-Notebook-ExecutionIndicator[data-status='idle']"
+        self.shown(idle).first.wait_for(state="attached")
         until = time.monotonic() + RUN_SECONDS
+        found: list[dict] = []
         while time.monotonic() < until:
+            # JupyterLab forgets the command while it still makes a notebook current
+            if not any(cell["execution_count"] for cell in found):
+                self._choose_run_all()
             self.page.keyboard.press("Control+s")
             self.page.wait_for_timeout(2000)
-            found = self._saved(name)
+            found = self._saved(name) or found
             if found and all(c["execution_count"] for c in found if c["source"]):
                 break
         return found
+
+    def _choose_run_all(self) -> None:
+        self.page.locator(".lm-MenuBar-item:has-text('Run')").click()
+        self.page.locator("[data-command='runmenu:run-all']").click()
 
     def _saved(self, name: str) -> list[dict]:
         """The code cells; none while the server is writing."""

@@ -20,6 +20,7 @@ def outcome(name, seconds, rng, noise=0.02, **fields):
     rounds = [[seconds * np.exp(rng.normal(0, noise))] for _ in range(ROUNDS)]
     fields.setdefault("drift", Drift(50.0, 1.0))
     fields.setdefault("findings", (Finding("compiled", True, "1 graph"),))
+    fields.setdefault("launches", [len(rounds)])
     setup = {"build_seconds": 0.1, "first_call_seconds": 0.1}
     return Outcome(name, rounds=rounds, setup=setup, **fields)
 

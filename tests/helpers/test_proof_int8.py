@@ -1,9 +1,11 @@
 """Proofs of 8-bit computation, both ways: graph and kernels."""
 
+from types import SimpleNamespace
+
 import pytest
 import torch
 
-from helpers import cells, proof
+from helpers import cells, machine, proof
 from helpers.proof.int8 import quantised_layers
 
 NOTEBOOK = "13_graviton_int8"
@@ -98,3 +100,38 @@ def test_kernels_are_8_bit_and_no_reference(text, holds):
 def test_a_minimum_of_kernels_is_asked_for():
     assert proof.int8_kernels(min_ops=2)(Recorded(line() * 2)).holds
     assert not proof.int8_kernels(min_ops=2)(Recorded(line())).holds
+
+
+@pytest.mark.parametrize(
+    ("code", "saw"),
+    [
+        (
+            "a = torch.ops.onednn.qconv_pointwise.default(x)\n"
+            "b = torch.ops.onednn.qlinear_pointwise.binary(a)\n",
+            "1 qconv, 1 qlinear",
+        ),
+        ("a = torch.ops.aten.convolution.default(x)  # was qconv\n", "no qconv"),
+    ],
+)
+def test_the_generated_code_is_read_for_calls(tmp_path, monkeypatch, code, saw):
+    from torch._inductor.codecache import PyCodeCache
+
+    (tmp_path / "made.py").write_text(code)
+    made = SimpleNamespace(__file__=str(tmp_path / "made.py"))
+    monkeypatch.setattr(PyCodeCache, "modules", [made])
+    finding = proof.int8_code()(proof.Witness(lambda: None))
+    assert finding.holds is not saw.startswith("no")
+    assert saw in finding.saw
+
+
+@pytest.mark.slow
+def test_code_and_kernels_are_proven_apart():
+    """Frozen, all three proofs hold; unfrozen, only that of the graph."""
+    tags = ("quantiser", "quantise", "conditions", "tried")
+    taught = cells.load(NOTEBOOK, *tags)
+    names = ["quantised", "8-bit code", "8-bit kernels"]
+    with torch.no_grad():
+        whole, thawed = taught.tried("nothing"), taught.tried("freezing")
+    assert [thawed[name] for name in names] == [True, False, False]
+    if "avx2" in machine.describe().features or machine.describe().has("i8mm"):
+        assert [whole[name] for name in names] == [True, True, True], whole

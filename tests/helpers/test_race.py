@@ -8,6 +8,8 @@ import pytest
 import torch
 
 from helpers import preload, proof, results
+from helpers.outcome import Outcome
+from helpers.proof import Finding
 from helpers.race import race
 from helpers.remote import environment
 from helpers.step import Step
@@ -192,6 +194,34 @@ def test_a_saved_race_is_the_same_when_loaded(done, tmp_path, monkeypatch):
     assert again == done
 
 
+def test_each_launch_is_a_new_process_with_its_share_of_the_rounds(tmp_path):
+    def leaves_its_number(model, batch):
+        (tmp_path / str(os.getpid())).touch()
+        return lambda: model(batch)
+
+    def fails_the_second_time(model, batch):
+        (tmp_path / "once").mkdir()
+        return lambda: model(batch)
+
+    steps = [Step("one", leaves_its_number), Step("other", fails_the_second_time)]
+    twice = race(steps, **SMALL, budget=0.5, launches=2)
+    assert len(list(tmp_path.iterdir())) == 3  # two processes, and the folder
+    first, second = twice["one"].launches
+    assert first >= 3
+    assert first == second
+    assert first + second == len(twice["one"].rounds)
+    assert [len(rounds) for rounds in twice["one"].launches_per_image] == [first] * 2
+    assert "FileExistsError" in twice["other"].failure
+    assert twice.speed_up("other") is None
+
+
+def test_a_proof_that_failed_in_one_launch_is_not_made_good_by_another():
+    outcome = Outcome("a")
+    for holds in (True, False, True):
+        outcome.prove([Finding("pinned", holds, "cores")])
+    assert not outcome.proven
+
+
 def test_bad_requests_are_refused_before_anything_starts():
     step = Step("a", eager)
     for steps, arguments, words in [
@@ -200,6 +230,7 @@ def test_bad_requests_are_refused_before_anything_starts():
         ([step], SMALL | {"model": "resnet51"}, "resnet51"),
         ([step], SMALL | {"batch_size": 0}, "at least 1"),
         ([step], SMALL | {"max_live": 2}, "at least 3"),
+        ([step], SMALL | {"launches": 0}, "launches is 0"),
         ([Step(" ", eager)], SMALL, "no name for a step"),
         ([Step("b", eager, threads=0)], SMALL, "threads is 0"),
         ([Step("b", eager, batch_size=-1)], SMALL, "batch_size is -1"),

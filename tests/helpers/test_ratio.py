@@ -14,26 +14,60 @@ def rounds_of(values):
     return [[value] for value in values]
 
 
+def launched(*values):
+    """Launches of a step from the seconds of their rounds."""
+    return [rounds_of(launch) for launch in values]
+
+
+def reach(ratio):
+    """How far above its value the interval goes, as a log."""
+    return math.log(ratio.high / ratio.value)
+
+
 def test_twice_as_fast_is_two():
-    base = rounds_of([2.0, 2.2, 1.8, 2.1, 1.9, 2.0, 2.05])
-    fast = rounds_of([v[0] / 2 for v in base])
-    ratio = paired_ratio(fast, base)
+    base = [2.0, 2.2, 1.8, 2.1, 1.9, 2.0, 2.05]
+    ratio = paired_ratio(launched([v / 2 for v in base]), launched(base))
     assert ratio.value == pytest.approx(2)
-    assert ratio.low == pytest.approx(2 * (1 - PLACEMENT))
     assert ratio.differs
 
 
 def test_noise_that_moves_both_cancels():
     weather = [1.0, 5.0, 1.2, 3.0, 0.9, 2.0, 1.1, 4.0]
-    ratio = paired_ratio(rounds_of(weather), rounds_of([w * 1.1 for w in weather]))
+    ratio = paired_ratio(launched(weather), launched([w * 1.1 for w in weather]))
     assert ratio.value == pytest.approx(1.1)
-    assert ratio.high - ratio.low == pytest.approx(2 * PLACEMENT * 1.1)
+    # what is left is what two launches may differ by: Student's with 4 degrees
+    assert reach(ratio) == pytest.approx(2.776 * PLACEMENT, rel=1e-3)
 
 
 def test_a_difference_as_small_as_that_of_two_equal_processes_is_none():
-    base = rounds_of([1.0] * 12)
-    assert not paired_ratio(rounds_of([0.98] * 12), base).differs
-    assert paired_ratio(rounds_of([0.95] * 12), base).differs
+    base = launched([1.0] * 12)
+    assert not paired_ratio(launched([0.96] * 12), base).differs
+    assert paired_ratio(launched([0.9] * 12), base).differs
+
+
+def test_launches_that_agree_tighten_the_interval_and_others_widen_it():
+    one = paired_ratio(launched([1.0] * 12), launched([1.0] * 12))
+    four = paired_ratio(launched(*[[1.0] * 3] * 4), launched(*[[1.0] * 3] * 4))
+    apart = paired_ratio(
+        launched([1.0] * 6, [1.0] * 6), launched([0.8] * 6, [1.25] * 6)
+    )
+    assert reach(four) < reach(one) / 2
+    assert apart.value == pytest.approx(1)
+    assert reach(apart) > 2 * reach(one)
+
+
+@pytest.mark.parametrize(("launches", "spread"), [(1, 0.02), (2, 0.02), (3, 0.03)])
+def test_the_ratio_covers_what_differs_from_launch_to_launch(launches, spread):
+    """Simulated: each launch of each of two equal steps has a speed of its own."""
+    rng = np.random.default_rng(launches)
+    found = []
+    for _ in range(300):
+        speeds = np.exp(rng.normal(0, spread / math.sqrt(2), (2, launches, 1)))
+        seconds = speeds * np.exp(rng.normal(0, 0.01, (2, launches, 6)))
+        found.append(paired_ratio(*(launched(*step) for step in seconds)))
+    covered = sum(not ratio.differs for ratio in found) / len(found)
+    print(f"{launches} launches: {covered:.1%} of the intervals hold the true value")
+    assert covered >= 0.92
 
 
 def test_five_rounds_give_no_interval():

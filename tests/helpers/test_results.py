@@ -19,7 +19,8 @@ def made_race():
     def outcome(name, scale, **fields):
         rounds = [[scale * (1 + 0.01 * r), scale * 1.02] for r in range(8)]
         setup = {"build_seconds": 0.5, "first_call_seconds": 0.1}
-        return Outcome(name, rounds=rounds, warm_ups=[scale], setup=setup, **fields)
+        fields |= {"warm_ups": [scale], "launches": [5, 3]}
+        return Outcome(name, rounds=rounds, setup=setup, **fields)
 
     base = outcome("eager", 0.02, drift=Drift(float("inf"), 1.0))
     proven = outcome(
@@ -93,7 +94,7 @@ def test_something_else_is_an_error_that_says_so(tmp_path, text):
 
 
 def test_a_newer_schema_is_refused(saved):
-    suite = saved.read_text().replace('\\"schema\\": 2', '\\"schema\\": 99')
+    suite = saved.read_text().replace('\\"schema\\": 3', '\\"schema\\": 99')
     assert json.loads(suite)
     saved.write_text(suite)
     with pytest.raises(results.BadResult, match="schema 99"):
