@@ -11,16 +11,22 @@ import psutil
 
 
 class Family:
-    """One process in a session of its own, and whatever it has started since."""
+    """One process in a session of its own, and whatever it has started since.
+
+    Temporary files that they leave behind (exported models, say) end with them.
+    """
 
     def __init__(
         self, command: Sequence[str], *, env: dict[str, str], pass_fds: Sequence = ()
     ):
         self._log = tempfile.TemporaryFile()  # noqa: SIM115 (closed in `end`)
+        self._scratch = tempfile.TemporaryDirectory(
+            prefix="step-", ignore_cleanup_errors=True
+        )
         self._process = subprocess.Popen(
             command,
             pass_fds=pass_fds,
-            env=env,
+            env=env | {"TMPDIR": self._scratch.name},
             stdin=subprocess.DEVNULL,
             stdout=self._log,
             stderr=self._log,
@@ -57,6 +63,7 @@ class Family:
         self._signal(signal.SIGKILL)  # what has lost its parent is still in its group
         self._process.wait()
         self._log.close()
+        self._scratch.cleanup()
 
     def exit_code(self, *, timeout: float) -> int | None:
         """How the first process ended (as subprocess says it); None if it has not."""

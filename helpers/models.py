@@ -3,6 +3,8 @@
 First used in notebook 07_graviton_baseline.
 """
 
+import contextlib
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -35,7 +37,9 @@ def _torchvision(name: str) -> Callable[[bool], torch.nn.Module]:
 
 def _timm(name: str, image: int) -> Callable[[bool], torch.nn.Module]:
     def build(pretrained: bool) -> torch.nn.Module:
-        import timm
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # a progress bar that Jupyter cannot show
+            import timm
 
         return timm.create_model(name, pretrained=pretrained, img_size=image)
 
@@ -116,11 +120,20 @@ def _settle_batch_norm(module: torch.nn.Module, *, image: int, seed: int):
     if norms:
         for norm in norms:
             norm.momentum = None  # a plain average over what is seen
-        with torch.no_grad():
+        with torch.no_grad(), _one_thread():
             module.train()(_images(8, image, seed))
         for norm in norms:
             norm.momentum = 0.1
     return module.eval()
+
+
+@contextlib.contextmanager
+def _one_thread():
+    """The same sums on any number of cores; and many processes do this at once."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
 
 
 def reference(name: str, batch_size: int, *, weights: str = "random") -> np.ndarray:

@@ -1,7 +1,9 @@
 """Start a worker process for a step, ask it, stop and continue it, end it."""
 
+import getpass
 import os
 import sys
+import tempfile
 from multiprocessing import Pipe
 from pathlib import Path
 
@@ -147,6 +149,9 @@ def environment(step) -> dict[str, str]:
     # gets the folders that a build function's module may import from
     paths = [str(Path(__file__).parent.parent), *([] if step.python else sys.path)]
     env["PYTHONPATH"] = os.pathsep.join(filter(None, paths))
+    # Inductor's own default is in the temporary folder, and that ends with the step
+    cache = Path(tempfile.gettempdir(), f"torchinductor_{getpass.getuser()}")
+    env.setdefault("TORCHINDUCTOR_CACHE_DIR", str(cache))
     if step.preload:
         env["LD_PRELOAD"] = preload.find(step.preload)
     return env | step.env

@@ -1,5 +1,7 @@
 """The ladder: throughput of every step of a race, beside published numbers."""
 
+from matplotlib.patches import Patch
+
 from helpers.outcome import Race
 from helpers.plots.style import KINDS, UNPROVEN, Chart, figure
 from helpers.published import Published
@@ -18,7 +20,7 @@ def ladder(race: Race, published: dict[str, Published] | None = None) -> Chart:
     published = published or {}
     outcomes = race.outcomes
     labels = [o.name for o in outcomes] + list(published)
-    fig, axes = figure(height=1.2 + 0.42 * len(labels))
+    fig, axes = figure(height=1.6 + 0.42 * len(labels))
     for row, outcome in enumerate(outcomes):
         _bar(axes, row, race, outcome)
     style = KINDS["published"]
@@ -29,16 +31,15 @@ def ladder(race: Race, published: dict[str, Published] | None = None) -> Chart:
             color="white",
             edgecolor=style.colour,
             hatch=style.hatch,
-            label="published (another machine)",
         )
         axes.annotate(f"  {number.value:g}", (number.value, row), va="center")
     axes.set_yticks(range(len(labels)), labels)
-    axes.invert_yaxis()
+    axes.set_ylim(len(labels) + 0.5, -0.7)  # downwards; the last row is the legend's
     axes.grid(axis="y", visible=False)
-    axes.margins(x=0.25)
     axes.set_xlabel(f"images/s, batch {race.batch_size} (higher is better)")
     axes.set_title(f"Measured on {race.machine.label()}", fontsize=10, loc="left")
-    _legend(axes)
+    _make_room(fig, axes)
+    _legend(axes, bool(published))
     return Chart(fig, _alt(race, published))
 
 
@@ -58,7 +59,6 @@ def _bar(axes, row: int, race: Race, outcome) -> None:
         color=style.colour,
         edgecolor=UNPROVEN if unproven else "none",
         linewidth=2,
-        label="measured",
         xerr=[[rate - low], [high - rate]],
         error_kw={"ecolor": "#22262b", "capsize": 3, "elinewidth": 1},
     )
@@ -77,12 +77,30 @@ def _bar(axes, row: int, race: Race, outcome) -> None:
     )
 
 
-def _legend(axes) -> None:
-    handles, labels = axes.get_legend_handles_labels()
-    once = dict(zip(labels, handles, strict=True))
-    axes.legend(
-        once.values(), once.keys(), loc="lower right", fontsize=8, frameon=False
-    )
+def _make_room(fig, axes) -> None:
+    """Widen the axis until every label beside a bar ends inside it."""
+    for text in axes.texts:
+        text.set_in_layout(False)
+    fig.draw_without_rendering()  # lays the figure out, so that widths are known
+    width = axes.get_window_extent().width
+    shares = [min(t.get_window_extent().width / width, 0.8) for t in axes.texts]
+    ends = [t.xy[0] / (1 - s) for t, s in zip(axes.texts, shares, strict=True)]
+    axes.set_xlim(0, max([axes.get_xlim()[1], *ends]) * 1.02)
+
+
+def _legend(axes, published: bool) -> None:
+    measured, printed = KINDS["measured"], KINDS["published"]
+    entries = [Patch(facecolor=measured.colour, label="measured")]
+    if published:
+        entries.append(
+            Patch(
+                facecolor="white",
+                edgecolor=printed.colour,
+                hatch=printed.hatch,
+                label="published (another machine)",
+            )
+        )
+    axes.legend(handles=entries, loc="lower right", ncols=2, fontsize=8, frameon=False)
 
 
 def _alt(race: Race, published: dict[str, Published]) -> str:

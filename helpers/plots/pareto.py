@@ -3,6 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from matplotlib.ticker import LogFormatter, ScalarFormatter
+
+from helpers.plots.labels import annotate
 from helpers.plots.style import INK, KINDS, UNPROVEN, Chart, figure
 
 
@@ -47,26 +50,18 @@ def pareto(trades: Sequence[Trade], *, title: str = "") -> Chart:
         linewidth=1,
         drawstyle="steps-post",
     )
-    _names(axes, edge)
     axes.set_xscale("log")
+    axes.xaxis.set_major_formatter(ScalarFormatter())
+    axes.xaxis.set_minor_formatter(LogFormatter(minor_thresholds=(2, 0.5)))
     axes.margins(x=0.15, y=0.15)
     axes.set_ylim(bottom=0)
     axes.set_xlabel("latency, ms a call (measured; left is better)")
     axes.set_ylabel("throughput, images/s (measured; up is better)")
     axes.set_title(title, fontsize=10, loc="left")
+    fig.draw_without_rendering()  # the labels' places need the final layout
+    places = [(t.name, t.latency * 1e3, t.throughput) for t in edge]
+    annotate(axes, *zip(*places, strict=True))
     return Chart(fig, _alt(trades, edge))
-
-
-def _names(axes, edge: Sequence[Trade]) -> None:
-    for trade in edge:
-        axes.annotate(
-            trade.name,
-            (trade.latency * 1e3, trade.throughput),
-            xytext=(-4, 7),
-            textcoords="offset points",
-            ha="right",
-            fontsize=8,
-        )
 
 
 def _alt(trades: Sequence[Trade], edge: Sequence[Trade]) -> str:

@@ -2,7 +2,9 @@
 
 import os
 import signal
+import tempfile
 import threading
+from pathlib import Path
 
 import pytest
 import torch
@@ -60,7 +62,7 @@ def holds_a_lock():
 
 
 def leaves_a_child(model, batch):
-    os.system("sleep 77777 &")
+    os.system("sleep 77777 & mktemp -d -t left-by-step-XXXX")
     return lambda: model(batch)
 
 
@@ -176,6 +178,8 @@ def test_no_process_outlives_its_race(done):
     assert not [line for line in lines if line == "sleep 77777"]
     children = psutil.Process().children(recursive=True)
     assert not [c for c in children if "helpers.worker" in " ".join(c.cmdline())]
+    temporary = Path(tempfile.gettempdir())
+    assert not [*temporary.glob("left-by-*"), *temporary.glob("step-*/left-by-*")]
 
 
 def test_the_table_and_the_plot_show_every_step(done):
