@@ -6,7 +6,7 @@ rows say what a Graviton would load. Shown in notebook 08_graviton_pytorch_versi
 
 from dataclasses import dataclass
 
-FILES = "PyPI's file, its libraries read with helpers.wheel on 2026-12-01"
+FILES = "PyPI's file, its libraries read by the authors, 2026-11-30 and 2026-12-01"
 RUN = "the CPU wheel, helpers.wheel run under emulation of aarch64 on 2026-12-01"
 NOTES = "PyPI's file, its libraries read by the authors on 2026-11-30"
 ALL_KINDS = "convolution (1), deconvolution (1), inner_product (1), matmul (1)"

@@ -14,12 +14,21 @@ from pathlib import Path
 
 from helpers import environment
 
-# torch -> torchvision. 2.9.1, 2.14.1: imported and raced on x86-64. 2.10.0, 2.15.0:
-# imported under emulation of aarch64. All of them on 2026-11-30.
-PAIRS = {"2.9.1": "0.24.1", "2.10.0": "0.25.0", "2.14.1": "0.29.1", "2.15.0": "0.29.2"}
-# what a worker imports beside torch; the versions are those of this environment,
+# torch -> what is made for it. With torchvision 2.9.1 and 2.14.1 were imported and
+# raced on x86-64, 2.10.0 and 2.15.0 imported under emulation of aarch64, all on
+# 2026-11-30. Inductor's 8-bit passes have moved from torch to torchao by 2.14.1.
+PAIRS = {
+    torch: {"torchvision": vision, "torchao": ao}
+    for torch, vision, ao in (
+        ("2.9.1", "0.24.1", "0.15.0"),
+        ("2.10.0", "0.25.0", "0.16.0"),
+        ("2.14.1", "0.29.1", "0.18.0"),
+        ("2.15.0", "0.29.2", "0.18.0"),
+    )
+}
+# what a worker imports beside those; the versions are those of this environment,
 # because functions and arrays travel between the two
-SHARED = ("numpy", "cloudpickle", "timm", "torchao")
+SHARED = ("numpy", "cloudpickle", "timm")
 STEM = ".venv-torch-"
 INSPECT_SECONDS = 300
 
@@ -82,7 +91,7 @@ def cost(version: str, place: Path) -> str:
 
 def requirements(version: str) -> str:
     """The few packages that a worker needs, pinned to what runs here."""
-    pins = {"torch": version, "torchvision": PAIRS[version]}
+    pins = {"torch": version} | PAIRS[version]
     pins |= {name: metadata.version(name) for name in SHARED}
     return "".join(f"{name}=={pin}\n" for name, pin in pins.items())
 
