@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from helpers.plots.style import INK, KINDS, UNPROVEN, Chart, figure
+from helpers.plots.style import INK, KINDS, UNPROVEN, Chart, figure, timed
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,7 @@ def frontier(trades: Sequence[Trade]) -> list[Trade]:
     return best
 
 
+@timed
 def pareto(trades: Sequence[Trade], *, title: str = "") -> Chart:
     """Steps as points, measured; the frontier as a line, its steps named."""
     if not trades:
