@@ -64,7 +64,7 @@ def int8_code(min_ops: int = 1) -> Proof:
     def look(witness: Witness) -> tuple[bool, str]:
         from torch._inductor.codecache import PyCodeCache
 
-        modules = [Path(module.__file__) for module in PyCodeCache.modules]
+        modules = [Path(str(module.__file__)) for module in PyCodeCache.modules]
         found = Counter(call for m in modules for call in CALLS.findall(m.read_text()))
         saw = ", ".join(f"{count} {call}" for call, count in sorted(found.items()))
         return found.total() >= min_ops, f"the code calls {saw or 'no qconv, qlinear'}"

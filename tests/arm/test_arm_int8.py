@@ -29,7 +29,6 @@ def nothing_compiled():
     torch._dynamo.reset()
     torch._dynamo.utils.counters.clear()
     torch._inductor.codecache.PyCodeCache.cache_clear()
-    torch._inductor.codecache.PyCodeCache.modules.clear()
 
 
 @pytest.fixture(scope="module")
