@@ -15,4 +15,4 @@ def test_this_is_a_graviton_with_the_compute_library():
     import torch
 
     assert machine.describe().chip.startswith("graviton"), machine.describe()
-    assert torch.backends.mkldnn.is_acl_available()
+    assert torch.ops.mkldnn._is_mkldnn_acl_supported()
