@@ -5,6 +5,7 @@ import html
 import json
 import os
 import platform
+import re
 import subprocess
 from dataclasses import asdict, dataclass
 from importlib import metadata
@@ -42,6 +43,14 @@ GRAVITONS = {
     "Neoverse-V1": "graviton3",
     "Neoverse-V2": "graviton4",
     "Neoverse-V3": "graviton5",
+}
+# "CPU part" in /proc/cpuinfo: the lscpu of Amazon Linux 2023 (util-linux 2.37) does not
+# know the newer cores, and prints no name (github.com/archspec/archspec-json/issues/83)
+PARTS = {
+    "0xd0c": "Neoverse-N1",
+    "0xd40": "Neoverse-V1",
+    "0xd4f": "Neoverse-V2",
+    "0xd84": "Neoverse-V3",
 }
 # `helpers.arm` writes this file into the root that it emulates: which chip, and by what
 EMULATED = Path("/etc/emulated")
@@ -110,15 +119,21 @@ class Machine:
 def describe() -> Machine:
     """Describe this host from lscpu, /proc, /sys and /dev; no network is used."""
     return _describe(
-        _lscpu_json(), _read("/proc/meminfo"), _instance_type(), _neuron_devices()
+        _lscpu_json(),
+        _read("/proc/meminfo"),
+        _instance_type(),
+        _neuron_devices(),
+        cpuinfo=_read("/proc/cpuinfo"),
     )
 
 
-def _describe(lscpu: str, meminfo: str, instance: str, neuron_devices: int) -> Machine:
+def _describe(
+    lscpu: str, meminfo: str, instance: str, neuron_devices: int, cpuinfo: str = ""
+) -> Machine:
     fields = _flatten(json.loads(lscpu)["lscpu"]) if lscpu else {}
     flags = set(fields.get("Flags", "").split())
     architecture = fields.get("Architecture", platform.machine())
-    model = fields.get("Model name", "")
+    model = fields.get("Model name", "").strip("-") or _core(cpuinfo)
     return Machine(
         chip=_chip(architecture, model, instance, neuron_devices),
         name=_name(fields, model, architecture),
@@ -150,10 +165,17 @@ def _chip(architecture: str, model: str, instance: str, neuron_devices: int) -> 
     return architecture.replace("_", "-")
 
 
+def _core(cpuinfo: str) -> str:
+    """The name of an Arm core by its part number in /proc/cpuinfo, "" if not known."""
+    part = re.search(r"^CPU part\s*: (\w+)", cpuinfo, re.MULTILINE)
+    return PARTS.get(part[1].lower(), "") if part else ""
+
+
 def _name(fields: dict[str, str], model: str, architecture: str) -> str:
-    # On EC2 the BIOS model says "AWS Graviton4"; /proc/cpuinfo of arm64 says nothing.
-    bios = fields.get("BIOS Model name", "").split("  ")[0].strip()
-    name = f"{bios} ({model})" if "Graviton" in bios else model
+    # On EC2 the BIOS says "AWS Graviton4 AWS Graviton4 CPU @ 2.8GHz", with one space or
+    # several in between; /proc/cpuinfo of arm64 says nothing.
+    bios = re.match(r"AWS Graviton\w*", fields.get("BIOS Model name", ""))
+    name = f"{bios[0]} ({model})" if bios else model
     return name or f"unnamed {architecture} processor"
 
 

@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 from scipy import stats
 
-from helpers.sampling import SAMPLES, Function, Sync, take_for, warm_up
+from helpers.sampling import SAMPLES, Function, Sync, counted, take_for, warm_up
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ def _first_call(fn: Function, sync: Sync | None) -> tuple[float, Sync | None]:
         sync = devices.of(result)
     if sync is not None:
         sync()
-    return time.perf_counter() - start, sync
+    return counted(time.perf_counter() - start), sync
 
 
 def median_interval(samples, level: float = 0.95) -> tuple[float, float]:

@@ -28,7 +28,12 @@ def sample(fn: Function, sync: Sync | None = None) -> float:
         sync()
     stop = time.perf_counter_ns()
     del kept
-    return EMULATED_SECONDS if machine.emulated() else (stop - start) * 1e-9
+    return counted((stop - start) * 1e-9)
+
+
+def counted(seconds: float) -> float:
+    """`seconds` as they are, or what any call counts as on an emulated machine."""
+    return EMULATED_SECONDS if machine.emulated() else seconds
 
 
 def take(fn: Function, *, count: int, sync: Sync | None = None) -> list[float]:

@@ -18,7 +18,7 @@ import cloudpickle
 
 from helpers import cores, tether
 from helpers.memory import Memory, memory_of
-from helpers.sampling import sample, take, warm_up
+from helpers.sampling import counted, sample, take, warm_up
 from helpers.window import Call, fill
 
 
@@ -56,8 +56,8 @@ class Worker:
         del self.inputs  # what the step does not keep is not its memory
         self.fn()
         return {
-            "build_seconds": built - start,
-            "first_call_seconds": time.perf_counter() - built,
+            "build_seconds": counted(built - start),
+            "first_call_seconds": counted(time.perf_counter() - built),
         }
 
     def warm_up(self, limit: float) -> list[float]:

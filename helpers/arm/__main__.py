@@ -84,10 +84,13 @@ def run(chip: Chip, command: list[str]) -> int:
         (ROOT / "etc/cpuinfo").write_text(chip.cpuinfo(cores))
         (ROOT / "etc/emulated").write_text(f"{chip.name} by qemu-aarch64\n")
         variables = [f"{k}={v}" for k, v in guest_environment(chip).items()]
-        namespace = ["unshare", "--mount", "--pid", "--fork", "--kill-child"]
+        # whoever is killed, what was started inside ends too
+        tied = [sys.executable, "-m", "helpers.tether", "unshare", "--kill-child"]
+        namespace = ["--mount", "--pid", "--fork", "sh", "-c", INSIDE, "arm"]
         return subprocess.run(
-            [*namespace, "sh", "-c", INSIDE, "arm", *variables, *command],
+            [*tied, *namespace, *variables, *command],
             env=os.environ | {"ROOT": str(ROOT), "SERIES": str(arm_root.SERIES)},
+            cwd=arm_root.SERIES,
         ).returncode
 
 

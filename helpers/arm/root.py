@@ -36,6 +36,7 @@ LINKS = {  # merged /usr as debootstrap makes it, and what update-alternatives w
     "usr/bin/awk": "mawk",
     "usr/bin/c++": "g++",
     "usr/bin/cc": "gcc",
+    "usr/bin/sh": "bash",
 }
 
 
@@ -43,7 +44,7 @@ def build(root: Path) -> None:
     """Make `root` hold the packages; does nothing where it already does."""
     root.mkdir(parents=True, exist_ok=True)
     pins = arm_pins(REQUIREMENTS.read_text())
-    _stage(root, "debian", DEBS, lambda: _debian(root))
+    _stage(root, "debian", f"{DEBS}{LINKS}", lambda: _debian(root))
     _stage(root, "wheels", "\n".join(pins), lambda: _wheels(root, pins))
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from helpers.plots.style import ACCENTS, Chart, figure
+from helpers.plots.style import ACCENTS, Chart, figure, timed
 
 
 @dataclass(frozen=True)
@@ -30,6 +30,7 @@ def paid_after(step: Cost, baseline: Cost) -> float:
     return extra / saved if saved > 0 else math.inf
 
 
+@timed
 def break_even(costs: Sequence[Cost], *, title: str = "") -> Chart:
     """Total seconds of each step against images; the first one is the baseline.
 

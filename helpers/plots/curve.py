@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 
-from helpers.plots.style import ACCENTS, KINDS, Chart, figure
+from helpers.plots.style import ACCENTS, KINDS, Chart, figure, timed
 
 
+@timed
 def curve(
     sizes: Sequence[int],
     throughput: Sequence[float],

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.patches import Rectangle
 
-from helpers.plots.style import GRID, INK, KINDS, PAPER, UNPROVEN, Chart, figure
+from helpers.plots.style import GRID, INK, KINDS, PAPER, UNPROVEN, Chart, figure, timed
 
 Pair = tuple[int, int]
 BLUES = LinearSegmentedColormap.from_list(
@@ -14,6 +14,7 @@ BLUES = LinearSegmentedColormap.from_list(
 )
 
 
+@timed
 def heat_map(
     values: Mapping[Pair, float],
     *,

@@ -3,10 +3,11 @@
 from matplotlib.patches import Patch
 
 from helpers.outcome import Race
-from helpers.plots.style import KINDS, UNPROVEN, Chart, figure
+from helpers.plots.style import KINDS, UNPROVEN, Chart, figure, timed
 from helpers.published import Published
 
 
+@timed
 def ladder(race: Race, published: dict[str, Published] | None = None) -> Chart:
     """Bars of images/s with 95 % intervals, one a step, in the order of the race.
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from matplotlib.ticker import LogFormatter, ScalarFormatter
 
 from helpers.plots.labels import annotate
-from helpers.plots.style import INK, KINDS, UNPROVEN, Chart, figure
+from helpers.plots.style import INK, KINDS, UNPROVEN, Chart, figure, timed
 
 
 @dataclass(frozen=True)
@@ -28,6 +28,7 @@ def frontier(trades: Sequence[Trade]) -> list[Trade]:
     return best
 
 
+@timed
 def pareto(trades: Sequence[Trade], *, title: str = "") -> Chart:
     """Steps as points, measured; the frontier as a line, its steps named."""
     if not trades:

@@ -16,6 +16,7 @@ class Timed:
     measured: float | None = None
 
 
+@style.timed
 def ranges(rows: Mapping[str, Timed]) -> style.Chart:
     """One row a way to do the work, on a logarithmic axis of milliseconds.
 

@@ -52,6 +52,7 @@ def attainable(intensity: float, ceilings: Sequence[Ceiling]) -> float:
     return min(max(compute), max(bandwidth))
 
 
+@style.timed
 def roofline(
     points: Sequence[Point | tuple[str, float, float, str]],
     ceilings: Sequence[Ceiling],

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from matplotlib.ticker import LogLocator
 
-from helpers.plots.style import ACCENTS, Chart, figure
+from helpers.plots.style import ACCENTS, Chart, figure, timed
 
 _MARKERS = ("o", "s", "^", "D")
 
@@ -15,6 +15,7 @@ def slope(sizes: Sequence[float], seconds: Sequence[float]) -> float:
     return float(np.polyfit(np.log(sizes), np.log(seconds), 1)[0])
 
 
+@timed
 def scaling(
     sizes: Sequence[float],
     seconds: Mapping[str, Sequence[float]],

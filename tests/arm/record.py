@@ -1,12 +1,14 @@
-"""Record what oneDNN prints on emulated Gravitons.
+"""Record what oneDNN and lscpu print on emulated Gravitons.
 
-``python -m helpers.arm graviton4 python3 tests/arm/record.py`` (and graviton2).
+``python -m helpers.arm graviton4 python3 tests/arm/record.py`` (and graviton2), or only
+one of them, named: ``... record.py lscpu``.
 
-Each recording is one call of ResNet-18 (64 pixels, batch 2) after a first one, with
-ONEDNN_VERBOSE=2; the proofs' unit tests read them on any machine. The first line says
-where it is from. Timings are cut off: emulated ones mean nothing.
+Each of oneDNN's is one call of ResNet-18 (64 pixels, batch 2) after a first one, with
+ONEDNN_VERBOSE=2; unit tests read them on any machine. The first line says where it is
+from. Timings are cut off: emulated ones mean nothing.
 """
 
+import json
 import os
 import re
 import subprocess
@@ -40,6 +42,8 @@ RECORDINGS = {
     "bf16": ("bf16", {}),
 }
 
+READ = ("Architecture", "Vendor ID", "Model name", "Thread(s) per core", "Flags")
+
 
 def record(name: str) -> str:
     """The verbose lines of the second call, without their timings."""
@@ -55,10 +59,23 @@ def record(name: str) -> str:
     return "".join(re.sub(r",[\d.e-]+$", ",0", line) + "\n" for line in lines)
 
 
+def lscpu(chip: str) -> None:
+    """Keep what `helpers.machine` reads; caches and the like are the host's."""
+    printed = subprocess.check_output(["lscpu", "-J"], text=True)
+    fields = machine._flatten(json.loads(printed)["lscpu"])
+    kept = [{"field": f"{key}:", "data": fields[key]} for key in READ if key in fields]
+    path = FOLDER / f"lscpu-{chip}.json"
+    path.write_text(json.dumps({"lscpu": kept}, indent=1) + "\n")
+
+
 def main() -> None:
     here = machine.describe()
     FOLDER.mkdir(parents=True, exist_ok=True)
-    for name in RECORDINGS:
+    names = sys.argv[1:] or ["lscpu", *RECORDINGS]
+    if "lscpu" in names:
+        names.remove("lscpu")
+        lscpu(here.chip)
+    for name in names:
         path = FOLDER / f"onednn-{here.chip}-{name}.txt"
         what = f"torch {here.versions['torch']}, ResNet-18 64 px, batch 2, {name}"
         head = f"# {here.emulated or here.label()}: {what}\n"

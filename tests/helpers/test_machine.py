@@ -1,10 +1,12 @@
 """Which machine this is: from recorded lscpu output, and here."""
 
 import json
+from pathlib import Path
 
 import pytest
 
 from helpers import machine
+from helpers.arm.chips import CHIPS
 from helpers.sampling import EMULATED_SECONDS, take
 
 
@@ -15,12 +17,53 @@ def lscpu(**fields) -> str:
     return json.dumps({"lscpu": entries})
 
 
+ARM = Path(__file__).parent.parent / "data" / "arm"
 ARM_FLAGS = "fp asimd atomics asimddp sve svei8mm svebf16 i8mm bf16"
 MEMINFO = "MemTotal:        8000000 kB\nMemFree: 1 kB\n"
 
 
-def described(text, instance="", neuron=0):
-    return machine._describe(text, MEMINFO, instance, neuron)
+def described(text, instance="", neuron=0, cpuinfo=""):
+    return machine._describe(text, MEMINFO, instance, neuron, cpuinfo)
+
+
+# Of a c7g: the lines that count in what lscpu of util-linux 2.39 printed, one space
+# between the two names (github.com/ordiy/study_notes, comparison of Arm processors)
+GRAVITON3 = """
+Architecture:             aarch64
+CPU(s):                   48
+Vendor ID:                ARM
+  BIOS Vendor ID:         AWS
+  Model name:             Neoverse-V1
+    BIOS Model name:      AWS Graviton3 AWS Graviton3 CPU @ 2.6GHz
+    Model:                1
+    Thread(s) per core:   1
+    Flags:                fp asimd asimddp sve paca pacg svei8mm svebf16 i8mm bf16 rng
+"""
+# Of an hpc7g with Amazon Linux 2023 (util-linux 2.37): no name of the core
+# (github.com/archspec/archspec-json/issues/83)
+UNNAMED = """
+Architecture:                       aarch64
+CPU(s):                             64
+Vendor ID:                          ARM
+Model:                              1
+Thread(s) per core:                 1
+"""
+# What the kernel prints of each core (github.com/archspec/archspec-json, pulls 9, 51)
+CPUINFO = """processor\t: 0
+BogoMIPS\t: 2100.00
+CPU implementer\t: 0x41
+CPU architecture: 8
+CPU variant\t: 0x1
+CPU part\t: PART
+CPU revision\t: 1
+"""
+
+
+def as_json(printed: str) -> str:
+    """lscpu's lines as `lscpu -J` has them."""
+    pairs = (line.partition(":") for line in printed.strip().splitlines())
+    entries = [{"field": f"{k.strip()}:", "data": v.strip()} for k, _, v in pairs]
+    return json.dumps({"lscpu": entries})
 
 
 @pytest.mark.parametrize(
@@ -43,6 +86,42 @@ def test_a_graviton_is_named_by_its_core(core, flags, chip, bf16):
     assert found.name == f"AWS Graviton{chip[-1]} ({core})"
     assert found.has("bf16") is bf16
     assert "c8g.xlarge" in found.label()
+
+
+def test_a_recorded_graviton3_is_named_by_its_bios():
+    found = described(as_json(GRAVITON3), instance="c7g.12xlarge")
+    assert (found.chip, found.name) == ("graviton3", "AWS Graviton3 (Neoverse-V1)")
+    assert {"bf16", "int8 matrix", "int8 dot", "sve"} == set(found.features)
+
+
+@pytest.mark.parametrize(
+    ("part", "chip"),
+    [
+        ("0xd0c", "graviton2"),
+        ("0xd40", "graviton3"),
+        ("0xd4f", "graviton4"),
+        ("0xd84", "graviton5"),
+        ("0xd08", "aarch64"),  # a Cortex-A72, the core of the first Graviton
+    ],
+)
+@pytest.mark.parametrize("model", ["", "Model name: -"])
+def test_a_core_that_lscpu_cannot_name_is_told_by_its_part(part, chip, model):
+    cpuinfo = CPUINFO.replace("PART", part)
+    found = described(as_json(UNNAMED + model), cpuinfo=cpuinfo)
+    assert found.chip == chip
+    assert ("Neoverse" in found.name) == (chip != "aarch64")
+
+
+@pytest.mark.parametrize("chip", CHIPS.values(), ids=CHIPS)
+def test_an_emulated_graviton_is_described_as_its_own(chip):
+    recorded = (ARM / f"lscpu-{chip.name}.json").read_text()
+    found = described(recorded, cpuinfo=chip.cpuinfo(cores=2))
+    assert found.chip == chip.name
+    assert found.architecture == "aarch64"
+    assert found.has("bf16") == found.has("int8 matrix") == (chip.name != "graviton2")
+    assert found.has("sve") == (chip.name != "graviton2")
+    assert found.has("sve2") == (chip.name == "graviton4")
+    assert found.has("int8 dot")
 
 
 def test_an_inf2_is_named_by_its_device_not_its_host_processor():

@@ -211,10 +211,9 @@ def test_each_launch_is_a_new_process_with_its_share_of_the_rounds(tmp_path):
     twice = race(steps, **SMALL, budget=0.5, launches=2)
     assert len(list(tmp_path.iterdir())) == 3  # two processes, and the folder
     first, second = twice["one"].launches
-    assert first >= 3
-    assert first == second
+    assert min(first, second) >= 3
     assert first + second == len(twice["one"].rounds)
-    assert [len(rounds) for rounds in twice["one"].launches_per_image] == [first] * 2
+    assert [len(rounds) for rounds in twice["one"].launches_per_image] == [first, second]
     assert "FileExistsError" in twice["other"].failure
     assert twice.speed_up("other") is None
 

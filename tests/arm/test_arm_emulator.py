@@ -1,0 +1,91 @@
+"""What fails only because it is emulated, not because it is an Arm: still true?
+
+Each row has a reason and a program that fails because of it. A program that runs makes
+its test fail: the emulator got better, and the row and its work-around can go.
+"""
+
+import os
+import subprocess
+import sys
+from dataclasses import dataclass, field
+
+import pytest
+
+from helpers import machine
+
+pytestmark = pytest.mark.skipif(
+    not machine.emulated(), reason="this machine is not emulated"
+)
+CONVOLUTION = """
+import numpy as np
+import torch
+from helpers import quiet
+
+torch.manual_seed(0)
+net = torch.nn.Sequential(torch.nn.Conv2d(3, 32, 3), torch.nn.Conv2d(32, 32, 3)).eval()
+images = torch.randn(2, 3, 16, 16)
+ov = quiet.openvino()
+model = ov.convert_model(net, example_input=images)
+made = ov.Core().compile_model(model, "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
+assert np.allclose(made(images.numpy())[0], net(images).detach(), atol=1e-3)
+"""
+VECTORS = """
+import torch
+assert torch.backends.cpu.get_cpu_capability() != "DEFAULT"
+"""
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A program that fails here, why, and how it shows; `env`, `before` provoke it."""
+
+    why: str
+    program: str
+    shows: str = "AssertionError"
+    env: dict[str, str] = field(default_factory=dict)
+    before: str = ""  # a shell command, in a mount namespace of its own
+
+
+FAULTS = {
+    "SME": Fault(
+        why="QEMU 7.2's `max` has SME, with which OpenVINO's convolutions are wrong: "
+        "helpers.arm.chips switches it off. No Graviton has it.",
+        program=CONVOLUTION,
+        env={"QEMU_CPU": "max,sve-default-vector-length=16"},
+    ),
+    "cpuinfo of the host": Fault(
+        why="An x86 /proc/cpuinfo shows through, and importing ONNX Runtime crashes: "
+        "helpers.arm mounts an Arm one over it.",
+        program="import onnxruntime",
+        shows="uncaught target signal 11",
+        before="umount /proc/cpuinfo",
+    ),
+    "long vectors": Fault(
+        why="`max` starts with SVE vectors of 512 bit, for which PyTorch has no "
+        "kernels: helpers.arm.chips gives each chip its own length.",
+        program=VECTORS,
+        env={"QEMU_CPU": "max,sme=off"},
+    ),
+}
+
+
+def ran(fault: Fault) -> subprocess.CompletedProcess:
+    command = [sys.executable, "-c", fault.program]
+    if fault.before:
+        inside = f'{fault.before} && exec "$0" "$@"'
+        command = ["unshare", "--mount", "sh", "-c", inside, *command]
+    env = os.environ | fault.env
+    return subprocess.run(command, env=env, capture_output=True, text=True)
+
+
+@pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
+def test_the_emulator_still_fails(fault):
+    done = ran(fault)
+    assert done.returncode, f"works now, so the row can go: {fault.why}"
+    assert fault.shows in done.stderr, done.stderr[-500:]
+
+
+@pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
+def test_what_works_around_it_does(fault):
+    done = ran(Fault(fault.why, fault.program))
+    assert not done.returncode, done.stderr[-500:]
