@@ -213,7 +213,7 @@ def test_each_launch_is_a_new_process_with_its_share_of_the_rounds(tmp_path):
     first, second = twice["one"].launches
     assert min(first, second) >= 3
     assert first + second == len(twice["one"].rounds)
-    assert [len(rounds) for rounds in twice["one"].launches_per_image] == [first, second]
+    assert list(map(len, twice["one"].launches_per_image)) == [first, second]
     assert "FileExistsError" in twice["other"].failure
     assert twice.speed_up("other") is None
 
