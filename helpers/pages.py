@@ -16,7 +16,7 @@ from urllib.parse import quote
 from markdown_it import MarkdownIt
 
 from helpers.progress import duration
-from helpers.safe import TRUSTED, clean, cut, harmless, plain
+from helpers.safe import TRUSTED, clean, cut, harmless, plain, without_directives
 from helpers.status import GOOD, NotebookStatus
 
 FENCE = "`" * 12  # longer than any that a notebook would use
@@ -73,6 +73,8 @@ def prepare(book: dict, source: Source, figures: Figures) -> dict:
     notebook = source.notebook
     for number, cell in enumerate(book["cells"], start=1):
         cell["source"] = clean("".join(cell["source"]))
+        if cell["cell_type"] == "markdown":
+            cell["source"] = without_directives(cell["source"])
         if cell["cell_type"] == "code":
             cell["outputs"] = [
                 _output(output, cell, number, notebook.name, figures)

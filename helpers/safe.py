@@ -32,6 +32,11 @@ ATTRIBUTES = {"*": ["class", "style", "title"], "a": ["href"], "details": ["open
     for tag in ("td", "th")
 }
 MARKUP = re.compile(r"<(/?)([a-zA-Z][\w-]*)([^<>]*)(>?)")
+# MyST would obey these: include a file of this machine, or offer it for download
+DIRECTIVE = re.compile(
+    r"^([\s>]*(?:[-*+] +|\d+[.)] +)*(?:`{3,}|~{3,}|:{3,})\s*)(?=\{)", re.MULTILINE
+)
+ROLE = re.compile(r"(?=\{[\w:.+-]+\}`)")
 EMPTY_HEAD = re.compile(r"<th(?: [^<>]*)?>\s*</th>")
 STYLES = CSSSanitizer()
 
@@ -45,6 +50,11 @@ def setup(app: Sphinx) -> dict:
 def clean(text: str) -> str:
     """Text without what a page cannot hold (control characters, half surrogates)."""
     return CONTROL.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+def without_directives(text: str) -> str:
+    """Markdown whose MyST directives are blocks of text, and whose roles are words."""
+    return ROLE.sub(r"\\", DIRECTIVE.sub(r"\1text ", text))
 
 
 def plain(text: str) -> str:

@@ -17,6 +17,20 @@ EVIL = "<script>alert(1)</script>"
 SVG = "<svg xmlns='http://www.w3.org/2000/svg'><path d='M0 0h9v9'/></svg>"
 ALT = 'Eager gives 12 images/s & "compiled" <30>.'
 BAD_HTML = f"<b onclick='x'>kept</b>{EVIL}<img src=//e.e/x>"
+SECRET = f"{'../' * 20}etc/passwd"
+DIRECTIVES = f"""
+```{{include}} {SECRET}
+```
+
+- ~~~ {{raw}} html
+  <p id="raw">
+  ~~~
+
+::::{{eval-rst}}
+.. include:: {SECRET}
+::::
+
+{{download}}`{SECRET}` and {{raw}}`x`"""
 MARKDOWN = f"""## From Markdown
 
 Text {EVIL} and <img src="x" onerror="alert(1)"> and <b onclick="x">bold</b>, ![a photo
@@ -70,6 +84,7 @@ GOOD_CELLS = [
         tags=["index:kernel-table"],
     ),
     new_markdown_cell(MARKDOWN),
+    new_markdown_cell(DIRECTIVES),
 ]
 BAD_CELLS = [
     new_markdown_cell("# 02 · Bad\n\nText."),

@@ -54,6 +54,15 @@ def test_alt_text_reaches_the_page(site):
     assert (site / alts[0][0]).read_text() == SVG
 
 
+def test_what_a_run_says_directs_nothing(site):
+    """No file of this machine gets into the site, by directive or by role."""
+    body = page(site, "01_good")
+    assert "root:x:" not in body
+    assert not [path for path in site.rglob("*passwd*")]
+    assert '<p id="raw"' not in body
+    assert "/etc/passwd" in body  # shown as the words they are
+
+
 def test_an_image_that_cannot_be_read_is_said(site):
     assert "an image that cannot be read" in page(site, "01_good")
 
