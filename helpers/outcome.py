@@ -190,21 +190,23 @@ class Race:
         return frame
 
     def _row(self, outcome: Outcome) -> dict:
+        """What decides comes first: a page shows the first columns."""
         row: dict = {"step": outcome.name, "processes": outcome.processes}
-        if not outcome.failure:
-            low, high = outcome.interval
-            row |= {
-                "batch": outcome.images,
-                "images/s": round(outcome.throughput, 2),
-                "latency ms": round(outcome.latency * 1e3, 1),
-                "95 % interval ms": f"{low * 1e3:.1f} to {high * 1e3:.1f}",
-                "speed-up": str(self._over_baseline(outcome)),
-                "drift": str(outcome.drift or "not compared"),
-                "peak MiB": round(outcome.peak_mib),
-                "build s": round(outcome.setup["build_seconds"], 2),
-                "first call s": round(outcome.setup["first_call_seconds"], 2),
-            }
-        return row | {"proof": outcome.verdict}
+        if outcome.failure:
+            return row | {"proof": outcome.verdict}
+        low, high = outcome.interval
+        return row | {
+            "batch": outcome.images,
+            "images/s": round(outcome.throughput, 2),
+            "speed-up": str(self._over_baseline(outcome)),
+            "proof": outcome.verdict,
+            "drift": str(outcome.drift or "not compared"),
+            "latency ms": round(outcome.latency * 1e3, 1),
+            "95 % interval ms": f"{low * 1e3:.1f} to {high * 1e3:.1f}",
+            "peak MiB": round(outcome.peak_mib),
+            "build s": round(outcome.setup["build_seconds"], 2),
+            "first call s": round(outcome.setup["first_call_seconds"], 2),
+        }
 
     def _over_baseline(self, outcome: Outcome) -> Ratio | str:
         if outcome is self.baseline:
