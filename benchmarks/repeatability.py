@@ -5,8 +5,8 @@ the quick profile (or ``--profile smoke|full``, ``--model vit``), and prints for
 step both ratios with their intervals, and n of m at the end. With ``--runs A B`` it
 judges two run folders that are there already.
 
-Intervals that hold the true value in exactly 95 % of runs agree in this sense in 83 % of
-pairs: the other run has an error of its own. More is a sign of cautious intervals.
+Intervals that hold the true value in exactly 95 % of runs agree in this sense in 83 %
+of pairs: the other run has an error of its own. More is a sign of cautious intervals.
 """
 
 import argparse
