@@ -4,6 +4,7 @@
 does. One tiny model serves all: ResNet-18, two images of 32 pixels.
 """
 
+import copy
 import platform
 
 import pytest
@@ -42,20 +43,24 @@ def batch():
     return models.images(MODEL, 2)[..., ::2, ::2].contiguous()
 
 
-@pytest.fixture
-def model():
-    """A new one each time: build functions change the model that they are given."""
+@pytest.fixture(scope="session")
+def made():
+    """The model, made once: under emulation that takes a while."""
     from helpers import models
 
     return models.make(MODEL)
 
 
+@pytest.fixture
+def model(made):
+    """A copy for each test: build functions change the model that they are given."""
+    return copy.deepcopy(made)
+
+
 @pytest.fixture(scope="session")
-def exact(batch):
+def exact(made, batch):
     """The output in fp32 by plain PyTorch."""
     import torch
 
-    from helpers import models
-
     with torch.no_grad():
-        return models.make(MODEL)(batch).numpy()
+        return made(batch).numpy()
