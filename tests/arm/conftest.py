@@ -10,6 +10,7 @@ import platform
 import pytest
 
 from helpers import machine
+from helpers.proof import Proof
 
 # elsewhere test_here.py says why there is nothing more
 collect_ignore_glob = [] if platform.machine() == "aarch64" else ["test_arm_*.py"]
@@ -22,6 +23,18 @@ def without_gradients():
 
     with torch.no_grad():
         yield
+
+
+@pytest.fixture(autouse=True)
+def findings_are_shown(monkeypatch):
+    """What each proof saw is in the test's output: pytest -rA prints it."""
+    look = Proof.__call__
+
+    def shown(proof: Proof, witness):
+        print(finding := look(proof, witness))
+        return finding
+
+    monkeypatch.setattr(Proof, "__call__", shown)
 
 
 @pytest.fixture
