@@ -19,7 +19,7 @@ test: check  ## every test (the smoke profile for the notebooks)
 	$(py) -m pytest -q
 
 arm: environment  ## the Arm test set in an emulated Graviton (root, Debian; see CONTRIBUTING.md)
-	$(py) -m helpers.arm $(CHIP) python3 -m pytest -q -p no:cacheprovider -o timeout=3600 tests/arm
+	$(py) -m helpers.arm $(CHIP) python3 -m pytest -q -rA -p no:cacheprovider -o timeout=3600 tests/arm
 
 check: environment  ## format, lint, types, spelling, stripped notebooks
 	$(VENV)/bin/ruff check . && $(VENV)/bin/ruff format --check . && $(VENV)/bin/mypy && $(VENV)/bin/codespell && $(VENV)/bin/nbstripout --verify --keep-id notebooks/*.ipynb

@@ -4,11 +4,13 @@
 does. One tiny model serves all: ResNet-18, two images of 32 pixels.
 """
 
+import copy
 import platform
 
 import pytest
 
 from helpers import machine
+from helpers.proof import Proof
 
 # elsewhere test_here.py says why there is nothing more
 collect_ignore_glob = [] if platform.machine() == "aarch64" else ["test_arm_*.py"]
@@ -21,6 +23,18 @@ def without_gradients():
 
     with torch.no_grad():
         yield
+
+
+@pytest.fixture(autouse=True)
+def findings_are_shown(monkeypatch):
+    """What each proof saw is in the test's output: pytest -rA prints it."""
+    look = Proof.__call__
+
+    def shown(proof: Proof, witness):
+        print(finding := look(proof, witness))
+        return finding
+
+    monkeypatch.setattr(Proof, "__call__", shown)
 
 
 @pytest.fixture
@@ -42,20 +56,24 @@ def batch():
     return models.images(MODEL, 2)[..., ::2, ::2].contiguous()
 
 
-@pytest.fixture
-def model():
-    """A new one each time: build functions change the model that they are given."""
+@pytest.fixture(scope="session")
+def made():
+    """The model, made once: under emulation that takes a while."""
     from helpers import models
 
     return models.make(MODEL)
 
 
+@pytest.fixture
+def model(made):
+    """A copy for each test: build functions change the model that they are given."""
+    return copy.deepcopy(made)
+
+
 @pytest.fixture(scope="session")
-def exact(batch):
+def exact(made, batch):
     """The output in fp32 by plain PyTorch."""
     import torch
 
-    from helpers import models
-
     with torch.no_grad():
-        return models.make(MODEL)(batch).numpy()
+        return made(batch).numpy()

@@ -1,5 +1,7 @@
 """Notebook 14 on Arm: the option for bf16 products, where it acts and where not."""
 
+import copy
+
 import numpy as np
 import onnx
 import onnxruntime as ort
@@ -20,10 +22,8 @@ def notebook():
 
 
 @pytest.fixture(scope="module")
-def path(notebook, batch):
-    from helpers import models
-
-    return notebook.exported(models.make("resnet18_64px"), batch)
+def path(notebook, made, batch):
+    return notebook.exported(copy.deepcopy(made), batch)
 
 
 @pytest.fixture(scope="module")

@@ -41,9 +41,11 @@ def found(taught):
     try:
         remote.prepared(timeout=1200)
         remote.build(timeout=1200)
-        return {finding.proof: finding for finding in remote.prove()}
+        findings = remote.prove()
     finally:
         remote.end()
+    print(*findings, sep="\n")
+    return {finding.proof: finding for finding in findings}
 
 
 def test_fast_math_multiplies_with_bf16_weights_where_there_is_bf16(found, bf16):
@@ -90,6 +92,7 @@ def test_torchrun_starts_two_processes_on_a_core_each(two):
         first, second = team.outputs()
     finally:
         team.end()
+    print(*findings, sep="\n")
     assert {f.proof.split(", ")[1] for f in findings} == {
         "process 1 of 2",
         "process 2 of 2",
