@@ -88,7 +88,8 @@ def ran(fault: Fault) -> subprocess.CompletedProcess:
     command = [sys.executable, "-c", fault.program]
     if fault.before:
         inside = f'{fault.before} && exec "$0" "$@"'
-        command = ["unshare", "--mount", "sh", "-c", inside, *command]
+        apart = ["unshare", "--mount", "--propagation", "unchanged"]
+        command = [*apart, "sh", "-c", inside, *command]
     env = os.environ | fault.env
     return subprocess.run(command, env=env, capture_output=True, text=True)
 
