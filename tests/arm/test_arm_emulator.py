@@ -34,6 +34,15 @@ import torch
 assert torch.backends.cpu.get_cpu_capability() != "DEFAULT"
 """
 
+THREADS = """
+import os
+core = min(os.sched_getaffinity(0))
+os.sched_setaffinity(0, {core})
+from helpers.proof import Witness, pinned_threads
+finding = pinned_threads()(Witness(lambda: None, cores=(core,)))
+assert finding.holds, finding.saw
+"""
+
 
 @dataclass(frozen=True)
 class Fault:
@@ -66,6 +75,12 @@ FAULTS = {
         program=VECTORS,
         env={"QEMU_CPU": "max,sme=off"},
     ),
+    "a thread of QEMU": Fault(
+        why="QEMU starts a thread of its own before any program can pin itself: "
+        "`pinned threads` never holds, and test_arm_processes.py counts one.",
+        program=THREADS,
+        shows="1 of 2 may leave",
+    ),
 }
 
 
@@ -73,7 +88,8 @@ def ran(fault: Fault) -> subprocess.CompletedProcess:
     command = [sys.executable, "-c", fault.program]
     if fault.before:
         inside = f'{fault.before} && exec "$0" "$@"'
-        command = ["unshare", "--mount", "sh", "-c", inside, *command]
+        apart = ["unshare", "--mount", "--propagation", "unchanged"]
+        command = [*apart, "sh", "-c", inside, *command]
     env = os.environ | fault.env
     return subprocess.run(command, env=env, capture_output=True, text=True)
 
@@ -85,7 +101,10 @@ def test_the_emulator_still_fails(fault):
     assert fault.shows in done.stderr, done.stderr[-500:]
 
 
-@pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
+AVOIDED = {name: fault for name, fault in FAULTS.items() if fault.env or fault.before}
+
+
+@pytest.mark.parametrize("fault", AVOIDED.values(), ids=AVOIDED)
 def test_what_works_around_it_does(fault):
     done = ran(Fault(fault.why, fault.program))
     assert not done.returncode, done.stderr[-500:]

@@ -3,6 +3,9 @@
 import pytest
 import torch
 from torch import nn
+from torch._dynamo.utils import counters
+from torch._inductor import config
+from torch._inductor.codecache import PyCodeCache
 
 from helpers import cells, models, proof
 from helpers.drift import drift
@@ -27,8 +30,8 @@ def tiny():
 def nothing_compiled():
     """Counters and generated code of one test are not evidence in another."""
     torch._dynamo.reset()
-    torch._dynamo.utils.counters.clear()
-    torch._inductor.codecache.PyCodeCache.cache_clear()
+    counters.clear()
+    PyCodeCache.cache_clear()
 
 
 @pytest.fixture(scope="module")
@@ -89,7 +92,7 @@ def test_a_quantised_graph_is_not_yet_an_8_bit_kernel(tiny, int8):
     """Of PyTorch 2.9 on Arm: it converts back to float. The proofs tell them apart."""
     model, batch = tiny
     graph = int8.quantise(model, batch, [batch], int8.quantiser())
-    with torch._inductor.config.patch(freezing=True):
+    with config.patch(freezing=True):
         compiled = torch.compile(graph)
         fn = lambda: compiled(batch)  # noqa: E731  the proof looks into its closure
         fn()
