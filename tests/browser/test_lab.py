@@ -98,11 +98,10 @@ class Reader:
         idle = ".jp-Notebook-ExecutionIndicator[data-status='idle']"
         self.shown(idle).first.wait_for(state="attached")
         until = time.monotonic() + RUN_SECONDS
-        found: list[dict] = []
+        started, found = False, []
         while time.monotonic() < until:
             # JupyterLab forgets the command while it still makes a notebook current
-            if not any(cell["execution_count"] for cell in found):
-                self._choose_run_all()
+            started = started or self._starts()
             self.page.keyboard.press("Control+s")
             self.page.wait_for_timeout(2000)
             found = self._saved(name) or found
@@ -110,9 +109,16 @@ class Reader:
                 break
         return found
 
-    def _choose_run_all(self) -> None:
+    def _starts(self) -> bool:
+        """Choose Run All Cells; whether a kernel is soon busy."""
         self.page.locator(".lm-MenuBar-item:has-text('Run')").click()
         self.page.locator("[data-command='runmenu:run-all']").click()
+        until = time.monotonic() + 10
+        while time.monotonic() < until:
+            if any(k["execution_state"] == "busy" for k in self.get("kernels")):
+                return True
+            self.page.wait_for_timeout(100)
+        return False
 
     def _saved(self, name: str) -> list[dict]:
         """The code cells; none while the server is writing."""
