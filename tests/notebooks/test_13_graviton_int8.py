@@ -38,11 +38,12 @@ def test_without_one_condition_none_runs(tried, condition, in_the_graph):
     assert found["quantised"] is in_the_graph
 
 
-def test_the_steps_load_and_have_two_proofs_each():
+def test_the_steps_prove_graph_code_and_kernels():
     tags = ("quantiser", "quantise", "builds", "steps")
     steps = cells.load(NOTEBOOK, *tags).steps
     assert len({step.name for step in steps}) == 3
-    assert all(len(step.proofs) == 2 for step in steps)
+    asked = {tuple(proof.name for proof in step.proofs) for step in steps}
+    assert asked == {("quantised", "8-bit code", "8-bit kernels")}
 
 
 def test_calibration_images_are_not_the_measured_ones():
