@@ -12,6 +12,7 @@ import tempfile
 from pathlib import Path
 
 from helpers import models, quiet
+from helpers.environment import ROOT
 
 HINT = "throughput"
 RUN = """
@@ -35,8 +36,7 @@ def images_per_second(name: str, batch_size: int, *, seconds: int = 10) -> float
         _convert(name, batch_size, path)
         command = [sys.executable, "-c", RUN, "-m", str(path), "-d", "CPU"]
         command += ["-hint", HINT, "-t", str(seconds)]
-        root = Path(__file__).parent.parent
-        done = subprocess.run(command, cwd=root, capture_output=True, text=True)
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     return throughput(done.stdout + done.stderr)
 
 

@@ -9,7 +9,9 @@ import random
 import re
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+import numpy as np
 
 from helpers import machine, models
 from helpers.outcome import Heat, Outcome, Race
@@ -110,6 +112,7 @@ class _Entry:
     budget: float
     launches: int
     order: random.Random
+    references: dict[int, np.ndarray] = field(default_factory=dict)  # by images
 
     def heat(self, steps: list[Step], *, number: int) -> Heat:
         """Launch all steps as often as asked; a step that failed is not tried again."""
@@ -184,11 +187,11 @@ class _Entry:
         return math.ceil(rounds / self.launches)
 
     def _evidence(self, field_: dict[str, Outcome], live: dict) -> None:
-        reference = None
-        if ANCHOR.name in live:
-            most = max(outcome.images for outcome in field_.values())
+        most = max(outcome.images for outcome in field_.values())
+        if ANCHOR.name in live and most not in self.references:
             with _recorded(field_[ANCHOR.name], live):
-                reference = live[ANCHOR.name].reference(most)
+                self.references[most] = live[ANCHOR.name].reference(most)
+        reference = self.references.get(most)
         for name, remote in list(live.items()):
             if name == ANCHOR.name:
                 continue

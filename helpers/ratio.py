@@ -48,8 +48,8 @@ def paired_ratio(launches: Sequence[Rounds], baseline: Sequence[Rounds]) -> Rati
     counts it.) That of the launches is Student's, of the variance between them, to
     which `PLACEMENT` contributes with its `KNOWN` degrees of freedom: of one launch it
     is all there is.
-    Sources: Hollander, Wolfe and Chicken, Nonparametric Statistical Methods, ch. 3;
-    Smyth 2004, Linear models and empirical Bayes methods, section 3.
+    Source: Hollander, Wolfe and Chicken, Nonparametric Statistical Methods, ch. 3; for
+    the launches see `moderated`.
 
     Parameters
     ----------
@@ -78,11 +78,23 @@ def _log_ratios(rounds: Rounds, baseline: Rounds) -> np.ndarray:
 
 def _reach_of_launches(centres: list[float]) -> float:
     """Half the 95 % interval of the mean of launches, for what differs between them."""
-    count = len(centres)
-    degrees = KNOWN + count - 1
-    seen = float(np.sum((np.array(centres) - np.mean(centres)) ** 2))
-    variance = (KNOWN * PLACEMENT**2 + seen) / degrees
-    return float(stats.t.ppf(0.975, degrees)) * math.sqrt(variance / count)
+    variance, degrees = moderated([np.array(centres)], PLACEMENT**2, KNOWN)
+    return float(stats.t.ppf(0.975, degrees)) * math.sqrt(variance / len(centres))
+
+
+def moderated(
+    groups: Sequence[np.ndarray], known: float, weight: float
+) -> tuple[float, float]:
+    """The variance within groups, helped out by a known one, and its degrees.
+
+    The known variance counts with `weight` degrees of freedom, each group with one
+    fewer than it has values: with one value a group, the known one is all there is.
+    Source: Smyth 2004, Linear models and empirical Bayes methods for assessing
+    differential expression, section 3 (the moderated t).
+    """
+    degrees = weight + sum(len(group) - 1 for group in groups)
+    seen = sum(float(np.sum((g - g.mean()) ** 2)) for g in groups)
+    return (weight * known + seen) / degrees, degrees
 
 
 def signed_rank_interval(

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
-from helpers.ratio import Ratio
+from helpers.ratio import Ratio, moderated
 
 
 @dataclass(frozen=True)
@@ -92,9 +92,8 @@ def shift(
 
     The variance of a run is the prior's and that of the runs given, weighted by their
     degrees of freedom; the interval is Student's with the degrees of both. With one
-    run on either side that is the prior alone, with many it is what they show.
-    Source: Smyth 2004, Linear models and empirical Bayes methods for assessing
-    differential expression, section 3 (the moderated t).
+    run on either side that is the prior alone, with many it is what they show (see
+    `helpers.ratio.moderated`).
 
     Raises
     ------
@@ -104,10 +103,9 @@ def shift(
     if not old or not new:
         raise ValueError("a shift needs at least one old and one new run")
     before, after = (np.array([middle for middle, _ in runs]) for runs in (old, new))
-    degrees = prior.weight + len(before) + len(after) - 2
-    seen = sum(float(np.sum((x - x.mean()) ** 2)) for x in (before, after))
     within = float(np.mean([error**2 for _, error in (*old, *new)]))
-    variance = (prior.weight * (prior.spread**2 + within) + seen) / degrees
+    known = prior.spread**2 + within
+    variance, degrees = moderated([before, after], known, prior.weight)
     error = math.sqrt(variance * (1 / len(before) + 1 / len(after)))
     reach = float(stats.t.ppf(0.975, degrees)) * error
     move = float(after.mean() - before.mean())

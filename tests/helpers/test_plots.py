@@ -1,22 +1,14 @@
 """Figures of races and curves: every number in the alt text, every kind labelled."""
 
 import pytest
+from made_run import outcome
 
 from helpers import plots
-from helpers.drift import Drift
 from helpers.machine import describe
 from helpers.outcome import Heat, Outcome, Race
 from helpers.plots.style import KINDS, UNPROVEN
 from helpers.proof import Finding
 from helpers.published import NUMBERS
-
-
-def outcome(name, seconds, **fields):
-    rounds = [[seconds, seconds * 1.01] for _ in range(8)]
-    fields.setdefault("launches", [len(rounds)])
-    setup = {"build_seconds": 0.0, "first_call_seconds": 0.0}
-    fields.setdefault("drift", Drift(100.0, 1.0))
-    return Outcome(name, images=8, rounds=rounds, setup=setup, **fields)
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from helpers import cells, machine, proof
+from helpers import cells, proof
 from helpers.proof.int8 import quantised_layers
 
 NOTEBOOK = "13_graviton_int8"
@@ -122,16 +122,3 @@ def test_the_generated_code_is_read_for_calls(tmp_path, monkeypatch, code, saw):
     finding = proof.int8_code()(proof.Witness(lambda: None))
     assert finding.holds is not saw.startswith("no")
     assert saw in finding.saw
-
-
-@pytest.mark.slow
-def test_code_and_kernels_are_proven_apart():
-    """Frozen, all three proofs hold; unfrozen, only that of the graph."""
-    tags = ("quantiser", "quantise", "conditions", "tried")
-    taught = cells.load(NOTEBOOK, *tags)
-    names = ["quantised", "8-bit code", "8-bit kernels"]
-    with torch.no_grad():
-        whole, thawed = taught.tried("nothing"), taught.tried("freezing")
-    assert [thawed[name] for name in names] == [True, False, False]
-    if "avx2" in machine.describe().features or machine.describe().has("i8mm"):
-        assert [whole[name] for name in names] == [True, True, True], whole

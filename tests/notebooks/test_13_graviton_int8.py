@@ -24,18 +24,25 @@ def tried():
 def test_with_all_conditions_an_8_bit_kernel_runs(tried):
     found = tried("nothing")
     assert found["quantised"]
+    assert found["8-bit code"], found
     assert found[KERNELS], found["saw"]
 
 
 @on_x86
 @pytest.mark.parametrize(
-    ("condition", "in_the_graph"),
-    [("strict", False), ("per-channel", True), ("u8", True), ("freezing", True)],
+    ("condition", "in_the_graph", "in_the_code"),
+    [
+        ("strict", False, False),
+        ("per-channel", True, False),
+        ("u8", True, True),
+        ("freezing", True, False),
+    ],
 )
-def test_without_one_condition_none_runs(tried, condition, in_the_graph):
+def test_without_one_condition_none_runs(tried, condition, in_the_graph, in_the_code):
     found = tried(condition)
     assert not found[KERNELS], found["saw"]
     assert found["quantised"] is in_the_graph
+    assert found["8-bit code"] is in_the_code
 
 
 def test_the_steps_prove_graph_code_and_kernels():
