@@ -69,9 +69,19 @@ def test_the_primitive_cache_is_proven_by_look_ups_that_are_not_there(recording,
         ("graviton2-bf16", False),
     ],
 )
-def test_bf16_is_proven_by_the_weights_of_the_convolutions(recording, holds):
+def test_bf16_is_proven_by_the_weights_of_the_layers(recording, holds):
     finding = proof.onednn(layout="nhwc", dtype="bf16")(Recorded(recording))
     assert finding.holds is holds, finding.saw
+
+
+def test_a_matrix_product_that_stays_fp32_is_no_proof_of_bf16():
+    witness = Recorded("graviton4-autocast")
+    lines = witness.onednn_text.splitlines()
+    fp32 = [x.replace("bf16", "f32") if ",exec,cpu,matmul" in x else x for x in lines]
+    witness.onednn_text = "\n".join(fp32)
+    finding = proof.onednn(dtype="bf16")(witness)
+    assert not finding.holds
+    assert "20 of 21 weights bf16" in finding.saw
 
 
 def test_recordings_say_where_they_are_from_and_carry_no_time():
