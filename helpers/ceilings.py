@@ -6,6 +6,7 @@ First used in notebook 07_graviton_baseline.
 import re
 from pathlib import Path
 
+import numpy as np
 import torch
 
 from helpers.machine import Machine
@@ -36,6 +37,37 @@ def arithmetic(size: int = 2048, *, budget: float = 2.0) -> Ceiling:
     a, b = (torch.randn(size, size, generator=generator) for _ in range(2))
     best = min(measure(lambda: a @ b, budget=budget).samples)
     return Ceiling("fp32 GEMM", 2 * size**3 / best, "measured", "compute")
+
+
+def int8_arithmetic(size: int = 2048, *, budget: float = 2.0) -> Ceiling:
+    """The best measured rate of a u8 by s8 matrix product, in operations/s.
+
+    By ONNX Runtime's MatMulInteger, which has a kernel for each instruction set; exact,
+    so its output is compared. PyTorch's `torch._int_mm` is a plain loop without VNNI.
+    """
+    import onnx
+    import onnxruntime
+    from onnx import TensorProto, helper
+
+    generator = np.random.default_rng(0)
+    a = generator.integers(0, 128, (size, size), dtype=np.uint8)
+    b = generator.integers(-64, 64, (size, size), dtype=np.int8)
+    graph = helper.make_graph(
+        [helper.make_node("MatMulInteger", ["a", "b"], ["c"])],
+        "product",
+        [helper.make_tensor_value_info("a", TensorProto.UINT8, a.shape)],
+        [helper.make_tensor_value_info("c", TensorProto.INT32, a.shape)],
+        [onnx.numpy_helper.from_array(b, "b")],
+    )
+    model = helper.make_model(
+        graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8
+    )
+    session = onnxruntime.InferenceSession(model.SerializeToString())
+    (product,) = session.run(None, {"a": a})
+    if (product[0] != a[0].astype(np.int32) @ b.astype(np.int32)).any():
+        raise RuntimeError("this ONNX Runtime's MatMulInteger computes wrong products")
+    best = min(measure(lambda: session.run(None, {"a": a}), budget=budget).samples)
+    return Ceiling("int8 GEMM", 2 * size**3 / best, "measured", "compute")
 
 
 def bandwidth(mebibytes: int = 256, *, budget: float = 2.0) -> Ceiling:

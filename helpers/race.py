@@ -21,6 +21,7 @@ from helpers.team import Team
 
 ROUNDS = (6, 25)  # at least, at most; below 6 no 95 % interval of a ratio exists
 ROUND_SECONDS = 0.05  # a round of a fast step is at least this long
+OUTVOTE = 3  # calls: one of them may be disturbed
 BUILD_TIMEOUT = 900.0  # torch.compile of a large model on busy cores takes minutes
 
 
@@ -165,8 +166,7 @@ class _Entry:
         outcome.warm_ups.extend(warm_ups)
 
     def _rounds(self, field_: dict[str, Outcome], live: dict) -> None:
-        counts = {name: _calls_a_round(field_[name]) for name in live}
-        rounds = self._how_many([_seconds(field_[n], counts[n]) for n in live])
+        rounds, counts = self._plan({name: field_[name] for name in live})
         _say(f"  {rounds} rounds of {len(live)} steps")
         for name in live:
             field_[name].launches.append(0)
@@ -180,11 +180,17 @@ class _Entry:
                     field_[name].launches[-1] += 1
                     field_[name].windows.extend(got.get("windows", []))
 
-    def _how_many(self, seconds: list[float]) -> int:
-        """Of one launch: its share of all."""
+    def _plan(self, outcomes: dict[str, Outcome]) -> tuple[int, dict[str, int]]:
+        """Rounds of one launch, and how many calls of each step are in a round.
+
+        The slowest step decides the rounds.
+        """
+        slowest = max((_least(o) * _call(o) for o in outcomes.values()), default=1.0)
         fewest, most = ROUNDS
-        rounds = min(max(int(self.budget / max(seconds, default=1.0)), fewest), most)
-        return math.ceil(rounds / self.launches)
+        rounds = min(max(int(self.budget / slowest), fewest), most)
+        share = self.budget / rounds
+        counts = {name: _calls(o, share) for name, o in outcomes.items()}
+        return math.ceil(rounds / self.launches), counts
 
     def _evidence(self, field_: dict[str, Outcome], live: dict) -> None:
         most = max(outcome.images for outcome in field_.values())
@@ -219,16 +225,30 @@ class _recorded:
         return True
 
 
-def _calls_a_round(outcome: Outcome) -> int:
+def _call(outcome: Outcome) -> float:
+    return outcome.warm_ups[-1]
+
+
+def _aside(outcome: Outcome) -> int:
+    """Calls of a round that do not count: to get warm, and what a window cuts off."""
+    return 3 if outcome.processes > 1 else 1
+
+
+def _least(outcome: Outcome) -> int:
+    """The fewest calls a round can have, with those that do not count."""
     # a window has at least two calls of each process, so that few of its calls are cut
-    fewest = 2 if outcome.processes > 1 else 1
-    return max(fewest, min(100, int(ROUND_SECONDS / outcome.warm_ups[-1])))
+    return _aside(outcome) + (2 if outcome.processes > 1 else 1)
 
 
-def _seconds(outcome: Outcome, count: int) -> float:
-    """About how long a round of `count` calls takes, with those that do not count."""
-    others = 3 if outcome.processes > 1 else 1
-    return outcome.warm_ups[-1] * (count + others)
+def _calls(outcome: Outcome, share: float) -> int:
+    """How many calls that count are in a round, of which the median is taken.
+
+    Enough to fill `ROUND_SECONDS`; and as many as `OUTVOTE`, where they fit into its
+    `share` of the budget, so that one disturbed call does not decide a round.
+    """
+    fill = min(int(ROUND_SECONDS / _call(outcome)), 100)
+    fit = min(int(share / _call(outcome)) - _aside(outcome), OUTVOTE)
+    return max(fill, fit, _least(outcome) - _aside(outcome))
 
 
 def _check(steps, model: str, batch_size: int, max_live: int, launches: int) -> None:

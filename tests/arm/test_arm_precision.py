@@ -44,9 +44,7 @@ def test_channels_last_is_what_every_convolution_reads(model, batch, taught, pla
 
 
 @pytest.mark.parametrize(("build", "kept"), [("bf16_autocast", 0), ("bf16_model", 1)])
-def test_bf16_reaches_every_layer(
-    model, batch, taught, exact, needs_bf16, build, kept
-):
+def test_bf16_reaches_every_layer(model, batch, taught, exact, needs_bf16, build, kept):
     fn = getattr(taught, build)(model, batch)
     finding = taught.bf16(Witness(fn))
     assert finding.holds, finding.saw

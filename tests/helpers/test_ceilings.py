@@ -29,10 +29,13 @@ def test_an_unknown_processor_has_no_predicted_peak():
 
 def test_measured_ceilings_are_rates_of_this_machine():
     gemm = ceilings.arithmetic(256, budget=0.1)
+    int8 = ceilings.int8_arithmetic(256, budget=0.1)
     copy = ceilings.bandwidth(8, budget=0.1)
     assert (gemm.kind, gemm.of) == ("measured", "compute")
+    assert (int8.kind, int8.of) == ("measured", "compute")
     assert (copy.kind, copy.of) == ("measured", "bandwidth")
     assert 1e8 < gemm.value < 1e14
+    assert 1e8 < int8.value < 1e15
     assert 1e8 < copy.value < 1e13
 
 
