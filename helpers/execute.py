@@ -8,7 +8,6 @@ import ast
 import json
 import os
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Callable
@@ -80,9 +79,7 @@ def main(job_file: str, descriptor: str) -> None:
     job = json.loads(Path(job_file).read_text(encoding="utf-8"))
     with os.fdopen(int(descriptor), "w") as events:
         tell = partial(_tell, events)
-        with tempfile.TemporaryDirectory(prefix="series-") as sockets:
-            os.environ["JUPYTER_RUNTIME_DIR"] = sockets
-            tell(event="end", **_execute(job, tell))
+        tell(event="end", **_execute(job, tell))
 
 
 def _end_with_the_runner() -> None:

@@ -11,6 +11,7 @@ import selectors
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -72,14 +73,16 @@ def execute(job: Job, outcome: Outcome, follow: Callable[[], None]) -> None:
     """Execute the job and fill the outcome, also if this raises (Ctrl-C).
 
     ``follow`` is called at every event and twice a second.
-    All processes that the notebook started are gone when this returns or raises.
+    All processes that the notebook started are gone when this returns or raises, and
+    so are the temporary files that it left (exported models, say).
     """
     before = {process.pid for process in _descendants()}
     start = time.monotonic()
     read_end, write_end = os.pipe()
     end = start + job.deadline + GRACE
+    scratch = tempfile.TemporaryDirectory(prefix="series-", ignore_cleanup_errors=True)
     try:
-        child = _start(job, write_end)
+        child = _start(job, write_end, scratch.name)
         os.close(write_end)
         for line in _lines(read_end, end):
             outcome.seconds = time.monotonic() - start
@@ -90,6 +93,7 @@ def execute(job: Job, outcome: Outcome, follow: Callable[[], None]) -> None:
     finally:
         os.close(read_end)
         _end_all_but(before)
+        scratch.cleanup()
     outcome.seconds = time.monotonic() - start
 
 
@@ -139,7 +143,7 @@ def _ended(code: int | None) -> str:
     return f"was ended by {name}{memory}"
 
 
-def _start(job: Job, write_end: int) -> subprocess.Popen:
+def _start(job: Job, write_end: int, scratch: str) -> subprocess.Popen:
     description = {
         "input": str(job.input),
         "output": str(job.output),
@@ -156,7 +160,7 @@ def _start(job: Job, write_end: int) -> subprocess.Popen:
             stdout=log,
             stderr=log,
             pass_fds=[write_end],
-            env=job.environment,
+            env=job.environment | {"TMPDIR": scratch, "JUPYTER_RUNTIME_DIR": scratch},
             start_new_session=True,  # a Ctrl-C of the terminal reaches only us
         )
 

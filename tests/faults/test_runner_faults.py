@@ -179,6 +179,20 @@ def test_no_process_of_a_notebook_survives_it(make_notebook, run_command, tmp_pa
     assert not psutil.pid_exists(int((tmp_path / "pid").read_text()))
 
 
+def test_no_temporary_file_of_a_notebook_survives_it(make_notebook, run_command):
+    left = "import tempfile\nprint(tempfile.mkdtemp())"
+    killed = "import os, signal\nos.kill(os.getpid(), signal.SIGKILL)"
+    names = ["01_ends", "02_dies"]
+    codes = [[left], [left, killed]]
+    books = [make_notebook(n, *c) for n, c in zip(names, codes, strict=True)]
+    ran = run_command(*books)
+    for name in names:
+        texts = [o.text for c in ran.executed(name).cells for o in c.get("outputs", [])]
+        folder = Path("".join(texts).splitlines()[0])
+        assert folder.is_absolute()
+        assert not folder.exists()
+
+
 def test_a_flood_of_output_is_cut(make_notebook, run_command):
     flood = "for _ in range(100):\n    print('x' * 1_000_000)"
     ran = run_command(make_notebook("01_flood", flood, "'y' * 30_000_000", "print(7)"))
