@@ -1,8 +1,9 @@
-"""Import OpenVINO without its telemetry.
+"""Import OpenVINO without its telemetry, and NNCF without its progress bars.
 
 First used in notebook 15_graviton_openvino.
 """
 
+import logging
 import sys
 from types import ModuleType
 
@@ -18,3 +19,19 @@ def openvino() -> ModuleType:
     import openvino
 
     return openvino
+
+
+def nncf() -> ModuleType:
+    """The `nncf` package, whose progress bars would be empty outputs of a page.
+
+    It draws them with rich's console, and its import has PyTorch say which CUDA a
+    machine without one lacks.
+    """
+    openvino()
+    import rich
+
+    rich.reconfigure(quiet=True, force_jupyter=False)
+    logging.getLogger("torch.utils.cpp_extension").setLevel(logging.ERROR)
+    import nncf
+
+    return nncf
