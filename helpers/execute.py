@@ -18,6 +18,7 @@ from typing import Any
 
 import psutil
 
+from helpers import machine
 from helpers.supervise import adopt_orphans
 
 # jsonschema would compile a grammar of URIs for two seconds, for each notebook, to
@@ -33,6 +34,7 @@ from papermill.exceptions import PapermillExecutionError  # noqa: E402
 KEEP_TEXT = 100_000  # characters of printed text kept per cell
 KEEP_RICH = 5_000_000  # characters of all else (figures, tables) kept per cell
 KEEP_ERROR = 20_000  # characters of a traceback
+STAMP = "[{by}: no time, rate or ratio printed here says anything about speed]\n"
 CUT = "\n[cut here: a cell keeps at most {kept:,} characters of {what}]\n"
 
 # Read in the kernel before the first and after the last cell.
@@ -198,6 +200,7 @@ class _Client(PapermillNotebookClient):
             cell_index, {"text": KEEP_TEXT, "figures and tables": KEEP_RICH}
         )
         if _fit(msg, left):
+            _stamp(msg, outs)
             return super().output(outs, msg, display_id, cell_index)
         return None
 
@@ -217,6 +220,13 @@ def _fit(message: dict, left: dict[str, int]) -> bool:
     if left[what] <= 0:
         _cut(content, what, before)
     return True
+
+
+def _stamp(message: dict, before: list[dict]) -> None:
+    """What a cell prints on an emulated machine begins with the stamp."""
+    printed = any(output["output_type"] == "stream" for output in before)
+    if message["msg_type"] == "stream" and not printed and (by := machine.emulated()):
+        message["content"]["text"] = STAMP.format(by=by) + message["content"]["text"]
 
 
 def _size(data: dict) -> int:
