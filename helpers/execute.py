@@ -224,9 +224,10 @@ def _fit(message: dict, left: dict[str, int]) -> bool:
 
 def _stamp(message: dict, before: list[dict]) -> None:
     """What a cell prints on an emulated machine begins with the stamp."""
-    printed = any(output["output_type"] == "stream" for output in before)
-    if message["msg_type"] == "stream" and not printed and (by := machine.emulated()):
-        message["content"]["text"] = STAMP.format(by=by) + message["content"]["text"]
+    content = message["content"]
+    printed = any(output.get("name") == "stdout" for output in before)
+    if content.get("name") == "stdout" and not printed and (by := machine.emulated()):
+        content["text"] = STAMP.format(by=by) + content["text"]
 
 
 def _size(data: dict) -> int:

@@ -125,19 +125,19 @@ def test_a_measurement_says_no_time_there(here_emulated):
 
 
 def test_what_a_cell_prints_there_is_stamped_once(here_emulated):
-    outputs = []
+    outputs = [{"name": "stderr", "text": "a warning"}]
     for words in ("8 images/s ", "(measured)\n"):
-        message = {"msg_type": "stream", "content": {"text": words}}
-        execute._stamp(message, outputs)
-        outputs.append({"output_type": "stream", "text": message["content"]["text"]})
-    printed = "".join(output["text"] for output in outputs)
+        content = {"name": "stdout", "text": words}
+        execute._stamp({"content": content}, outputs)
+        outputs.append(content)
+    printed = "".join(output["text"] for output in outputs[1:])
     assert printed == f"{execute.STAMP.format(by=BY)}8 images/s (measured)\n"
 
 
 def test_what_a_cell_prints_elsewhere_is_not_stamped():
-    message = {"msg_type": "stream", "content": {"text": "8 images/s"}}
-    execute._stamp(message, [])
-    assert message["content"]["text"] == "8 images/s"
+    content = {"name": "stdout", "text": "8 images/s"}
+    execute._stamp({"content": content}, [])
+    assert content["text"] == "8 images/s"
 
 
 def test_what_is_wrong_with_a_plot_shows_under_emulation_too(here_emulated):
