@@ -13,6 +13,7 @@ from pathlib import Path
 
 from helpers import models, quiet
 from helpers.environment import ROOT
+from helpers.sampling import counted
 
 HINT = "throughput"
 RUN = """
@@ -37,7 +38,8 @@ def images_per_second(name: str, batch_size: int, *, seconds: int = 10) -> float
         command = [sys.executable, "-c", RUN, "-m", str(path), "-d", "CPU"]
         command += ["-hint", HINT, "-t", str(seconds)]
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-    return throughput(done.stdout + done.stderr)
+    seconds_an_image = 1 / throughput(done.stdout + done.stderr)
+    return 1 / counted(seconds_an_image)
 
 
 def throughput(text: str) -> float:

@@ -17,6 +17,7 @@ from typing import Any
 
 import psutil
 
+from helpers import machine
 from helpers.supervise import adopt_orphans
 
 # jsonschema would compile a grammar of URIs for two seconds, for each notebook, to
@@ -32,6 +33,7 @@ from papermill.exceptions import PapermillExecutionError  # noqa: E402
 KEEP_TEXT = 100_000  # characters of printed text kept per cell
 KEEP_RICH = 5_000_000  # characters of all else (figures, tables) kept per cell
 KEEP_ERROR = 20_000  # characters of a traceback
+STAMP = "[{by}: no time, rate or ratio printed here says anything about speed]\n"
 CUT = "\n[cut here: a cell keeps at most {kept:,} characters of {what}]\n"
 
 # Read in the kernel before the first and after the last cell.
@@ -195,6 +197,7 @@ class _Client(PapermillNotebookClient):
             cell_index, {"text": KEEP_TEXT, "figures and tables": KEEP_RICH}
         )
         if _fit(msg, left):
+            _stamp(msg, outs)
             return super().output(outs, msg, display_id, cell_index)
         return None
 
@@ -214,6 +217,14 @@ def _fit(message: dict, left: dict[str, int]) -> bool:
     if left[what] <= 0:
         _cut(content, what, before)
     return True
+
+
+def _stamp(message: dict, before: list[dict]) -> None:
+    """What a cell prints on an emulated machine begins with the stamp."""
+    content = message["content"]
+    printed = any(output.get("name") == "stdout" for output in before)
+    if content.get("name") == "stdout" and not printed and (by := machine.emulated()):
+        content["text"] = STAMP.format(by=by) + content["text"]
 
 
 def _size(data: dict) -> int:

@@ -157,6 +157,11 @@ def emulated() -> str:
     return _read(str(EMULATED)).strip()
 
 
+def patience(seconds: float) -> float:
+    """How long to wait for an answer that takes at most `seconds` on a real machine."""
+    return 10 * seconds if emulated() else seconds
+
+
 def _chip(architecture: str, model: str, instance: str, neuron_devices: int) -> str:
     if neuron_devices:
         return NEURON_CHIPS.get(instance.split(".")[0], "neuron")

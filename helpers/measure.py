@@ -12,6 +12,7 @@ from functools import cached_property
 import numpy as np
 from scipy import stats
 
+from helpers import machine
 from helpers.sampling import SAMPLES, Function, Sync, counted, take_for, warm_up
 
 
@@ -60,6 +61,8 @@ class Measurement:
         return [text for bad, text in _judge(self) if bad]
 
     def __str__(self) -> str:
+        if by := machine.emulated():
+            return f"{self.name}: not timed ({by})"
         low, high = self.interval
         text = (
             f"{self.name}: {_seconds(self.median)} a call "

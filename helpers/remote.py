@@ -9,7 +9,7 @@ from pathlib import Path
 
 import cloudpickle
 
-from helpers import cores, preload
+from helpers import cores, machine, preload
 from helpers.family import Family, how_it_ended
 from helpers.memory import Memory
 from helpers.proof import Finding
@@ -93,6 +93,7 @@ class Remote:
         return self._answer(verb, timeout)
 
     def _answer(self, verb: str, timeout: float):
+        timeout = machine.patience(timeout)
         try:
             if not self._connection.poll(timeout):
                 raise StepFailed(f"no answer to {verb} in {timeout:.0f} s; ended")

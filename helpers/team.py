@@ -17,7 +17,7 @@ from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
 
-from helpers import cores
+from helpers import cores, machine
 from helpers.family import Family, how_it_ended
 from helpers.memory import Memory, memory_of
 from helpers.proof import Finding
@@ -68,7 +68,7 @@ class Team:
 
     def prepared(self, *, timeout: float) -> None:
         """Wait until every process has joined and imported what it needs."""
-        end = time.monotonic() + timeout
+        end = time.monotonic() + machine.patience(timeout)
         self._socket.settimeout(0.2)
         try:
             while len(self._connections) < self.step.processes:
@@ -164,6 +164,7 @@ class Team:
         return self._answers(verb, timeout)
 
     def _answers(self, verb: str, timeout: float) -> list:
+        timeout = machine.patience(timeout)
         end = time.monotonic() + timeout
         found: dict[int, Any] = {}
         while waiting := self._connections.keys() - found.keys():

@@ -1,8 +1,9 @@
 """The Gravitons as QEMU can imitate them: instruction set and /proc/cpuinfo.
 
 Imitations: QEMU's `max` also has SVE2 where a real Graviton3 has none, and no cache or
-pipeline is modelled. SME is off because no Graviton has it, and because OpenVINO
-computes wrong results with QEMU 7.2's (seen with 2026.4.1, on 2026-11-30).
+pipeline is modelled. SME is off because no Graviton has it. (With QEMU 7.2's, OpenVINO
+2026.4.1 got a ResNet-18 wrong on 2026-11-30; a day later 2026.3.1 got two convolutions
+right.)
 """
 
 from dataclasses import dataclass

@@ -21,8 +21,8 @@ SERIES = Path(__file__).resolve().parent.parent.parent
 REQUIREMENTS = SERIES / "requirements-graviton.txt"
 NEEDED_GB = 8  # the root with its wheels and Debian packages, and the downloads
 DEBS = """
-    python3 python3-dev g++ libtcmalloc-minimal4 libgomp1 bash coreutils sed grep
-    findutils procps util-linux mawk base-files base-passwd libc-bin
+    python3 python3-dev g++ openssl libtcmalloc-minimal4 libgomp1 bash coreutils sed
+    grep findutils procps util-linux mawk base-files base-passwd libc-bin
 """
 # pip takes platform tags literally: without the newest, it installs an older release
 GLIBC = (36, 35, 34, 31, 28, 27, 26, 24, 17)

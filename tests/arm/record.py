@@ -3,9 +3,9 @@
 ``python -m helpers.arm graviton4 python3 tests/arm/record.py`` (and graviton2), or only
 one of them, named: ``... record.py lscpu``.
 
-Each of oneDNN's is one call of ResNet-18 (64 pixels, batch 2) after a first one, with
-ONEDNN_VERBOSE=2; unit tests read them on any machine. The first line says where it is
-from. Timings are cut off: emulated ones mean nothing.
+Each of oneDNN's is one call of a small model (64 pixels, batch 2) after a first one,
+by oneDNN's verbose mode; unit tests read them on any machine. The first line says where
+it is from. Timings are cut off: emulated ones mean nothing.
 """
 
 import json
@@ -15,7 +15,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from helpers import machine
+from helpers import machine, models
 
 FOLDER = Path(__file__).parent.parent / "data" / "arm"
 CALL = """
@@ -23,9 +23,9 @@ import sys
 import torch
 from helpers import models
 
-model = models.make("resnet18_64px").to(memory_format=torch.channels_last)
-batch = models.images("resnet18_64px", 2).to(memory_format=torch.channels_last)
-how = sys.argv[1]
+name, how = sys.argv[1:]
+model = models.make(name).to(memory_format=torch.channels_last)
+batch = models.images(name, 2).to(memory_format=torch.channels_last)
 if how == "bf16":
     model, batch = model.to(torch.bfloat16), batch.to(torch.bfloat16)
 autocast = torch.autocast("cpu", torch.bfloat16, enabled=how == "autocast")
@@ -34,12 +34,15 @@ with torch.no_grad(), autocast:
     print("SECOND CALL", flush=True)
     model(batch)
 """
+RESNET, VIT = "resnet18_64px", "vit_tiny_64px"
 RECORDINGS = {
-    "fp32": ("fp32", {}),
-    "fpmath": ("fp32", {"DNNL_DEFAULT_FPMATH_MODE": "BF16"}),
-    "cache": ("fp32", {"LRU_CACHE_CAPACITY": "1024"}),
-    "autocast": ("autocast", {}),
-    "bf16": ("bf16", {}),
+    "fp32": (RESNET, "fp32", {}),
+    "fpmath": (RESNET, "fp32", {"DNNL_DEFAULT_FPMATH_MODE": "BF16"}),
+    "cache": (RESNET, "fp32", {"LRU_CACHE_CAPACITY": "1024"}),
+    "autocast": (RESNET, "autocast", {}),
+    "bf16": (RESNET, "bf16", {}),
+    # without look-ups: it has 50 layers
+    "vit-autocast": (VIT, "autocast", {"ONEDNN_VERBOSE": "1"}),
 }
 
 READ = ("Architecture", "Vendor ID", "Model name", "Thread(s) per core", "Flags")
@@ -47,10 +50,10 @@ READ = ("Architecture", "Vendor ID", "Model name", "Thread(s) per core", "Flags"
 
 def record(name: str) -> str:
     """The verbose lines of the second call, without their timings."""
-    how, variables = RECORDINGS[name]
+    model, how, variables = RECORDINGS[name]
     said = subprocess.run(
-        [sys.executable, "-c", CALL, how],
-        env=os.environ | variables | {"ONEDNN_VERBOSE": "2"},
+        [sys.executable, "-c", CALL, model, how],
+        env=os.environ | {"ONEDNN_VERBOSE": "2"} | variables,
         stdout=subprocess.PIPE,
         text=True,
         check=True,
@@ -77,7 +80,8 @@ def main() -> None:
         lscpu(here.chip)
     for name in names:
         path = FOLDER / f"onednn-{here.chip}-{name}.txt"
-        what = f"torch {here.versions['torch']}, ResNet-18 64 px, batch 2, {name}"
+        title = models.MODELS[RECORDINGS[name][0]].title
+        what = f"torch {here.versions['torch']}, {title}, batch 2, {name}"
         head = f"# {here.emulated or here.label()}: {what}\n"
         path.write_text(head + record(name))
         print(path.name, len(path.read_text().splitlines()), "lines", flush=True)

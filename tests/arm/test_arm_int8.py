@@ -52,26 +52,22 @@ def test_folding_leaves_no_batch_norm(tiny, compile_steps):
     assert finding.holds, finding.saw
 
 
-def test_inductor_compiles_and_answers_the_same(tiny, compile_steps):
+@pytest.mark.parametrize(
+    ("step", "evidence"),
+    [("compiled", proof.compiled()), ("packaged", proof.packaged())],
+)
+def test_what_the_compiler_made_is_proven_and_answers_the_same(
+    tiny, compile_steps, step, evidence
+):
     model, batch = tiny
     exact = model(batch).numpy()
-    assert not proof.compiled()(Witness(lambda: None)).holds
-    fn = compile_steps.compiled(model, batch)
+    assert not evidence(Witness(lambda: None)).holds
+    fn = getattr(compile_steps, step)(model, batch)
     assert drift(fn().numpy(), exact).sqnr_db > 100
-    finding = proof.compiled()(Witness(fn))
+    finding = evidence(Witness(fn))
     assert finding.holds, finding.saw
     unfrozen = proof.frozen()(Witness(fn))
     assert not unfrozen.holds, unfrozen.saw
-
-
-def test_a_package_is_built_and_mapped(tiny, compile_steps):
-    model, batch = tiny
-    exact = model(batch).numpy()
-    assert not proof.packaged()(Witness(lambda: None)).holds
-    fn = compile_steps.packaged(model, batch)
-    assert drift(fn().numpy(), exact).sqnr_db > 100
-    finding = proof.packaged()(Witness(fn))
-    assert finding.holds, finding.saw
 
 
 @pytest.mark.parametrize(("strict", "quantised"), [(True, 21), (False, 0)])

@@ -5,8 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from helpers import machine, plots, results, window
+from helpers import execute, machine, plots, results, window
 from helpers.drift import Drift
+from helpers.measure import Measurement
 from helpers.outcome import TIMES, Heat, Outcome, Race
 from helpers.published import NUMBERS
 from helpers.sampling import EMULATED_SECONDS, counted
@@ -116,6 +117,27 @@ def test_a_plot_of_times_carries_its_numbers_elsewhere(name):
     chart = CHARTS[name]()
     assert "emulated" not in chart.alt
     assert DIGITS.search(chart.alt)
+
+
+def test_a_measurement_says_no_time_there(here_emulated):
+    measured = Measurement("product", samples=(1.0,) * 10)
+    assert str(measured) == f"product: not timed ({BY})"
+
+
+def test_what_a_cell_prints_there_is_stamped_once(here_emulated):
+    outputs = [{"name": "stderr", "text": "a warning"}]
+    for words in ("8 images/s ", "(measured)\n"):
+        content = {"name": "stdout", "text": words}
+        execute._stamp({"content": content}, outputs)
+        outputs.append(content)
+    printed = "".join(output["text"] for output in outputs[1:])
+    assert printed == f"{execute.STAMP.format(by=BY)}8 images/s (measured)\n"
+
+
+def test_what_a_cell_prints_elsewhere_is_not_stamped():
+    content = {"name": "stdout", "text": "8 images/s"}
+    execute._stamp({"content": content}, [])
+    assert content["text"] == "8 images/s"
 
 
 def test_what_is_wrong_with_a_plot_shows_under_emulation_too(here_emulated):

@@ -74,6 +74,13 @@ def test_bf16_is_proven_by_the_weights_of_the_layers(recording, holds):
     assert finding.holds is holds, finding.saw
 
 
+def test_bf16_of_a_vision_transformer_is_proven_by_its_matrix_products():
+    finding = proof.onednn(dtype="bf16")(Recorded("graviton4-vit-autocast"))
+    assert finding.holds, finding.saw
+    assert "49 matmul gemm:acl, 1 convolution" in finding.saw
+    assert "50 of 50 weights bf16" in finding.saw
+
+
 def test_a_matrix_product_that_stays_fp32_is_no_proof_of_bf16():
     witness = Recorded("graviton4-autocast")
     lines = witness.onednn_text.splitlines()
