@@ -9,6 +9,7 @@ import fcntl
 import os
 import platform
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -140,6 +141,11 @@ def _binfmt() -> Iterator[None]:
             subprocess.run(["umount", BINFMT], check=True)
 
 
+def end_when_terminated() -> None:
+    """SIGTERM ends this process as Ctrl-C does: what was registered is undone."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+
+
 def main(arguments: list[str]) -> int:
     chip, *command = arguments or [""]
     if not command:
@@ -150,6 +156,7 @@ def main(arguments: list[str]) -> int:
         return 2
     if platform.machine() == "aarch64":
         return subprocess.run(command).returncode
+    end_when_terminated()
     try:
         return run(CHIPS[chip], command)
     except (CannotEmulate, subprocess.CalledProcessError, OSError) as reason:

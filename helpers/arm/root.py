@@ -125,8 +125,8 @@ def _fetch_debs(apt: Path) -> None:
         "APT::Update::Post-Invoke-Success": "",
     }
     given = [word for k, v in options.items() for word in ("-o", f"{k}={v}")]
-    _run(["apt-get", *given, "-q", "update"])
-    _run(["apt-get", *given, "-q", "-y", "--download-only", "install", *DEBS.split()])
+    _run(["apt-get", *given, "-qq", "update"])
+    _run(["apt-get", *given, "-qq", "-y", "--download-only", "install", *DEBS.split()])
 
 
 def _unpack(deb: Path, root: Path) -> None:

@@ -2,6 +2,8 @@
 
 import os
 import re
+import subprocess
+import sys
 
 import pytest
 
@@ -75,3 +77,20 @@ def test_on_arm_nothing_is_emulated(monkeypatch):
 def test_without_a_command_it_says_how_it_is_called(capfd):
     assert arm.main([]) == arm.main(["graviton4"]) == 2
     assert "usage" in capfd.readouterr().err
+
+
+def test_a_command_that_is_terminated_unregisters_the_emulator(tmp_path):
+    (tmp_path / "register").touch()
+    code = f"""
+import os, signal
+from pathlib import Path
+from helpers.arm import __main__ as arm
+
+arm.BINFMT = Path({str(tmp_path)!r})
+arm.end_when_terminated()
+with arm._binfmt():
+    os.kill(os.getpid(), signal.SIGTERM)
+"""
+    done = subprocess.run([sys.executable, "-c", code])
+    assert done.returncode == 128 + 15
+    assert (tmp_path / "qemu-aarch64").read_text() == "-1"
