@@ -185,7 +185,8 @@ class _Entry:
 
         The slowest step decides the rounds.
         """
-        slowest = max((_least(o) * _call(o) for o in outcomes.values()), default=1.0)
+        least = (sum(_calls_of(o)) * o.warm_ups[-1] for o in outcomes.values())
+        slowest = max(least, default=1.0)
         fewest, most = ROUNDS
         rounds = min(max(int(self.budget / slowest), fewest), most)
         share = self.budget / rounds
@@ -225,19 +226,13 @@ class _recorded:
         return True
 
 
-def _call(outcome: Outcome) -> float:
-    return outcome.warm_ups[-1]
+def _calls_of(outcome: Outcome) -> tuple[int, int]:
+    """Calls of a round that do not count, and the fewest that do.
 
-
-def _aside(outcome: Outcome) -> int:
-    """Calls of a round that do not count: to get warm, and what a window cuts off."""
-    return 3 if outcome.processes > 1 else 1
-
-
-def _least(outcome: Outcome) -> int:
-    """The fewest calls a round can have, with those that do not count."""
-    # a window has at least two calls of each process, so that few of its calls are cut
-    return _aside(outcome) + (2 if outcome.processes > 1 else 1)
+    The first get warm, or are cut by the window of several processes; such a window has
+    at least two calls of each, so that few of its calls are cut.
+    """
+    return (3, 2) if outcome.processes > 1 else (1, 1)
 
 
 def _calls(outcome: Outcome, share: float) -> int:
@@ -246,9 +241,10 @@ def _calls(outcome: Outcome, share: float) -> int:
     Enough to fill `ROUND_SECONDS`; and as many as `OUTVOTE`, where they fit into its
     `share` of the budget, so that one disturbed call does not decide a round.
     """
-    fill = min(int(ROUND_SECONDS / _call(outcome)), 100)
-    fit = min(int(share / _call(outcome)) - _aside(outcome), OUTVOTE)
-    return max(fill, fit, _least(outcome) - _aside(outcome))
+    (aside, fewest), call = _calls_of(outcome), outcome.warm_ups[-1]
+    fill = min(int(ROUND_SECONDS / call), 100)
+    fit = min(int(share / call) - aside, OUTVOTE)
+    return max(fill, fit, fewest)
 
 
 def _check(steps, model: str, batch_size: int, max_live: int, launches: int) -> None:
